@@ -215,7 +215,8 @@ mod tests {
             // Without patience.
             let waiting =
                 scope.spawn(|| lock(storage.as_ref(), path, "INSERT").map(|it| it.is_some()));
-            while !is_awaited(storage.as_ref(), path) {
+            // It is there before its words are.
+            while sign::read(storage.as_ref(), path, WAIT).is_none_or(|it| it.text.is_empty()) {
                 std::thread::yield_now();
             }
             assert_eq!(sign::read(storage.as_ref(), path, WAIT).unwrap().text, "INSERT");

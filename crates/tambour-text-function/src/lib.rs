@@ -14,6 +14,7 @@ mod digest;
 mod distance;
 mod edit;
 mod encode;
+mod expression;
 mod figure;
 mod json;
 mod network;

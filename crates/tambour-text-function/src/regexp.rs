@@ -1,11 +1,9 @@
-//! Regular expressions as RE2 reads them, which ClickHouse uses: `match`, `extract`, `replaceRegexpAll`, `splitByRegexp`.
-//!
-//! The `regex` crate has the same limits (linear time, no references back) and a syntax that differs in small things:
-//! [`translated`] writes one as the other.
+//! Functions of regular expressions: `match`, `extract`, `replaceRegexpAll`, `splitByRegexp`.
 
+use crate::expression::{Expression, compiled};
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, PrimitiveArray};
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 use std::sync::Arc;
 use tambour_function::kit::{Call, array_of, list_array, rule, wrong};
 use tambour_function::{Function, FunctionError};
@@ -37,15 +35,17 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         list_array(lengths, Arc::new(values), &DataType::UInt64)
     }),
     Function::new("extract", rule!(Text ConstText => DataType::String), |c| {
-        let (texts, regex) = (c.texts(0)?, constant(c, 1)?);
+        let (texts, mut expression) = (c.texts(0)?, constant(c, 1)?);
+        let group = usize::from(expression.groups() > 1);
         c.make_texts(|row, out| {
-            if let Some(groups) = regex.captures(texts.get(row)) {
-                out.extend_from_slice(wanted(&groups));
+            let text = texts.get(row);
+            if expression.find(text, 0) {
+                out.extend_from_slice(expression.text(text, group));
             }
         })
     }),
     Function::new("extractAll", rule!(Text ConstText => array_of(DataType::String)), |c| {
-        let (texts, regex) = (c.texts(0)?, constant(c, 1)?);
+        let (texts, regex) = (c.texts(0)?, plain(c, 1)?);
         c.make_text_lists(|row, list| {
             for groups in regex.captures_iter(texts.get(row)) {
                 // ClickHouse leaves empty matches out.
@@ -56,12 +56,13 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         })
     }),
     Function::new("extractGroups", rule!(Text ConstText => array_of(DataType::String)), |c| {
-        let (texts, regex) = (c.texts(0)?, with_groups(c)?);
+        let texts = c.texts(0)?;
+        with_groups(c)?;
+        let mut expression = constant(c, 1)?;
         c.make_text_lists(|row, list| {
-            if let Some(groups) = regex.captures(texts.get(row)) {
-                groups.iter().skip(1).for_each(|group| {
-                    list.push(group.map_or(&[][..], |group| group.as_bytes()));
-                });
+            let text = texts.get(row);
+            if expression.find(text, 0) {
+                (1..expression.groups()).for_each(|group| list.push(expression.text(text, group)));
             }
         })
     }),
@@ -106,124 +107,28 @@ fn wanted<'a>(groups: &regex::bytes::Captures<'a>) -> &'a [u8] {
     groups.get(index).map_or(&[], |group| group.as_bytes())
 }
 
-fn compiled(name: &str, pattern: &[u8]) -> Result<Regex, FunctionError> {
-    let refuse = |problem: String| wrong(name, format!("the regular expression: {problem}"));
-    let text = std::str::from_utf8(pattern).map_err(|_| refuse("it is not UTF-8".to_owned()))?;
-    RegexBuilder::new(&translated(text))
-        .dot_matches_new_line(true)
-        .size_limit(4 << 20)
-        .nest_limit(100)
-        .build()
-        .map_err(|cause| {
-            let shown = cause.to_string();
-            let last = shown.lines().last().unwrap_or_default();
-            refuse(format!("{text:?}: {}", last.trim_start_matches("error: ")))
-        })
+fn constant(call: &Call, index: usize) -> Result<Expression, FunctionError> {
+    Expression::new(call.name, &call.constant_text(index)?)
 }
 
-fn constant(call: &Call, index: usize) -> Result<Regex, FunctionError> {
+fn plain(call: &Call, index: usize) -> Result<Regex, FunctionError> {
     compiled(call.name, &call.constant_text(index)?)
 }
 
-/// The expression with the words of RE2 in the syntax of the crate: `\d`, `\w`, `\s` and `\b` are ASCII there, and a `[`, `&&`,
-/// `--` or `~~` in a class are letters.
-fn translated(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len() + 8);
-    let mut letters = pattern.chars().peekable();
-    let (mut in_class, mut is_first) = (false, false);
-    while let Some(letter) = letters.next() {
-        let was_first = std::mem::replace(&mut is_first, false);
-        match letter {
-            '\\' => match letters.next() {
-                Some('Q') if !in_class => quote(&mut letters, &mut out),
-                Some('C') if !in_class => out.push_str("(?-u:.)"),
-                Some(class) => push_escape(class, in_class, &mut out),
-                None => out.push('\\'),
-            },
-            '[' if in_class && letters.peek() == Some(&':') => out.push('['),
-            ':' if in_class && out.ends_with('[') && !out.ends_with("\\[") => {
-                // A named class: to its end.
-                out.push(':');
-                for inner in letters.by_ref() {
-                    out.push(inner);
-                    if inner == ']' {
-                        break;
-                    }
-                }
-            }
-            '[' if in_class => out.push_str("\\["),
-            '[' => {
-                in_class = true;
-                is_first = true;
-                out.push('[');
-                if letters.next_if_eq(&'^').is_some() {
-                    out.push('^');
-                }
-            }
-            ']' if in_class && was_first => out.push_str("\\]"),
-            ']' if in_class => {
-                in_class = false;
-                out.push(']');
-            }
-            '&' | '~' if in_class => {
-                out.push('\\');
-                out.push(letter);
-            }
-            '-' if in_class && letters.peek() == Some(&'-') => out.push_str("\\-"),
-            other => out.push(other),
-        }
-    }
-    out
-}
-
-fn quote(letters: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) {
-    let mut quoted = String::new();
-    while let Some(letter) = letters.next() {
-        if letter == '\\' && letters.next_if_eq(&'E').is_some() {
-            break;
-        }
-        quoted.push(letter);
-    }
-    out.push_str(&regex::escape(&quoted));
-}
-
-fn push_escape(class: char, in_class: bool, out: &mut String) {
-    match (class, in_class) {
-        ('d', false) => out.push_str("[0-9]"),
-        ('d', true) => out.push_str("0-9"),
-        ('D', _) => out.push_str("[^0-9]"),
-        ('w', false) => out.push_str("[0-9A-Za-z_]"),
-        ('w', true) => out.push_str("0-9A-Za-z_"),
-        ('W', _) => out.push_str("[^0-9A-Za-z_]"),
-        ('s', false) => out.push_str("[\\t\\n\\x0c\\r ]"),
-        ('s', true) => out.push_str("\\t\\n\\x0c\\r "),
-        ('S', _) => out.push_str("[^\\t\\n\\x0c\\r ]"),
-        ('b', false) => out.push_str("(?-u:\\b)"),
-        ('B', false) => out.push_str("(?-u:\\B)"),
-        // RE2 takes the meaning of any sign away; the crate refuses that of those without one.
-        (sign, _) if sign.is_ascii_punctuation() => {
-            out.push_str(&format!("\\x{:02x}", u32::from(sign)));
-        }
-        (other, _) => {
-            out.push('\\');
-            out.push(other);
-        }
-    }
-}
-
 /// Expressions of a column, each compiled when it is another than that of the row before.
-struct Cache {
-    last: Option<(Vec<u8>, Regex)>,
+struct Cache<T> {
+    last: Option<(Vec<u8>, T)>,
+    compile: fn(&str, &[u8]) -> Result<T, FunctionError>,
 }
 
-impl Cache {
-    fn get(&mut self, name: &str, pattern: &[u8]) -> Result<&Regex, FunctionError> {
+impl<T> Cache<T> {
+    fn get(&mut self, name: &str, pattern: &[u8]) -> Result<&mut T, FunctionError> {
         let is_known = self.last.as_ref().is_some_and(|(known, _)| known == pattern);
         if !is_known {
-            self.last = Some((pattern.to_vec(), compiled(name, pattern)?));
+            self.last = Some((pattern.to_vec(), (self.compile)(name, pattern)?));
         }
-        match &self.last {
-            Some((_, regex)) => Ok(regex),
+        match &mut self.last {
+            Some((_, compiled)) => Ok(compiled),
             None => Err(wrong(name, "there is no regular expression")),
         }
     }
@@ -231,7 +136,7 @@ impl Cache {
 
 fn matching(call: &Call, negated: bool) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns) = (call.texts(0)?, call.texts(1)?);
-    let mut cache = Cache { last: None };
+    let mut cache = Cache { last: None, compile: compiled };
     let mut found = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         let is_match =
@@ -262,7 +167,7 @@ fn multi(call: &Call) -> Result<Vec<Vec<u64>>, FunctionError> {
 }
 
 fn with_groups(call: &Call) -> Result<Regex, FunctionError> {
-    let regex = constant(call, 1)?;
+    let regex = plain(call, 1)?;
     match regex.captures_len() {
         1 => Err(wrong(call.name, "the regular expression has no groups")),
         count if count > GROUPS_MAX => {
@@ -320,17 +225,18 @@ fn regrouped(
 }
 
 fn regexp_extract(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let (texts, regex) = (call.texts(0)?, constant(call, 1)?);
+    let (texts, mut expression) = (call.texts(0)?, constant(call, 1)?);
     let indexes = call.optional_integers(2)?;
-    let count = regex.captures_len();
+    let count = expression.groups();
     call.try_texts(|row, out| {
         let index = indexes.as_ref().map_or(i128::from(count > 1), |indexes| indexes.get(row));
         let index = usize::try_from(index).ok().filter(|index| *index < count);
         let Some(index) = index else {
             return Err(call.value_error(row, format!("the groups are 0 to {}", count - 1)));
         };
-        if let Some(group) = regex.captures(texts.get(row)).and_then(|groups| groups.get(index)) {
-            out.extend_from_slice(group.as_bytes());
+        let text = texts.get(row);
+        if expression.find(text, 0) {
+            out.extend_from_slice(expression.text(text, index));
         }
         Ok(())
     })
@@ -346,14 +252,13 @@ fn count(call: &Call, flags: &str) -> Result<ArrayRef, FunctionError> {
 }
 
 /// `\0` to `\9` in what replaces stand for groups.
-fn push_replacement(out: &mut Vec<u8>, replacement: &[u8], groups: &regex::bytes::Captures<'_>) {
+fn push_replacement(out: &mut Vec<u8>, replacement: &[u8], text: &[u8], found: &Expression) {
     let mut rest = replacement.iter();
     while let Some(byte) = rest.next() {
         match (byte, rest.as_slice().first()) {
             (b'\\', Some(digit @ b'0'..=b'9')) => {
                 rest.next();
-                let group = groups.get(usize::from(digit - b'0'));
-                out.extend_from_slice(group.map_or(&[], |group| group.as_bytes()));
+                out.extend_from_slice(found.text(text, usize::from(digit - b'0')));
             }
             // Before any other byte it is left out.
             (b'\\', Some(other)) => {
@@ -367,24 +272,23 @@ fn push_replacement(out: &mut Vec<u8>, replacement: &[u8], groups: &regex::bytes
 
 fn replace(call: &Call, only_first: bool) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns, others) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
-    let mut cache = Cache { last: None };
+    let mut cache = Cache { last: None, compile: Expression::new };
     let limit = if only_first { 1 } else { usize::MAX };
     call.try_texts(|row, out| {
         if call.is_null(row) {
             return Ok(());
         }
         let (text, other) = (texts.get(row), others.get(row));
-        let regex = cache.get(call.name, patterns.get(row))?;
+        let expression = cache.get(call.name, patterns.get(row))?;
         let mut from = 0;
         // An empty expression replaces nothing.
         let mut left = if patterns.get(row).is_empty() { 0 } else { limit };
-        while left > 0 && from <= text.len() {
-            let Some(groups) = regex.captures_at(text, from) else { break };
-            let Some(whole) = groups.get(0) else { break };
-            out.extend_from_slice(text.get(from..whole.start()).unwrap_or_default());
-            push_replacement(out, other, &groups);
+        while left > 0 && from <= text.len() && expression.find(text, from) {
+            let Some(whole) = expression.group(0) else { break };
+            out.extend_from_slice(text.get(from..whole.start).unwrap_or_default());
+            push_replacement(out, other, text, expression);
             call.check_size(row, out.len())?;
-            from = whole.end();
+            from = whole.end;
             left -= 1;
             if whole.is_empty() {
                 // The next byte is not looked at again.
@@ -421,19 +325,4 @@ fn split(call: &Call) -> Result<ArrayRef, FunctionError> {
             list.push(text.get(from..).unwrap_or_default());
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::translated;
-
-    #[test]
-    fn classes_are_ascii() {
-        assert_eq!(translated(r"\d+\w"), "[0-9]+[0-9A-Za-z_]");
-        assert_eq!(translated(r"[\d[]"), r"[0-9\[]");
-        assert_eq!(translated(r"[]a]"), r"[\]a]");
-        assert_eq!(translated(r"[[:alpha:]x]"), "[[:alpha:]x]");
-        assert_eq!(translated(r"\Qa.b\E."), r"a\.b.");
-        assert_eq!(translated(r"[a&&b]"), r"[a\&\&b]");
-    }
 }
