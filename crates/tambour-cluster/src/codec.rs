@@ -234,7 +234,10 @@ impl PhysicalExtensionCodec for Codec {
                 Ok(Arc::new(ErrandExec::new(errand, runner)))
             }
             Node::Scan(sent, filters) => self.scan(*sent, &filters, context, converter),
-            Node::Groups(stock) => Ok(travel::groups_over(self.stock(&stock, inputs, context)?)),
+            Node::Groups(stock) => {
+                let stock = self.stock(&stock, inputs, context)?;
+                travel::groups_over(stock).map_err(|error| exec_datafusion_err!("{error}"))
+            }
             Node::Runs(stock) => {
                 let stock = self.stock(&stock, inputs, context)?;
                 travel::runs_over(stock).map_err(|error| exec_datafusion_err!("{error}"))

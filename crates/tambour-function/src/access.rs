@@ -334,6 +334,10 @@ impl Call<'_> {
     pub fn constant_text(&self, index: usize) -> Result<Vec<u8>, FunctionError> {
         Ok(self.texts(index)?.get(0).to_vec())
     }
+    /// True if any row has a NULL in any argument.
+    pub fn has_nulls(&self) -> bool {
+        self.operands.iter().any(|operand| operand.values.null_count() > 0)
+    }
     /// True if a row has a NULL in any argument, so that its result counts for nothing.
     pub fn is_null(&self, row: usize) -> bool {
         self.operands.iter().any(|operand| {

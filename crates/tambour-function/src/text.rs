@@ -5,7 +5,7 @@ use crate::FunctionError;
 use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, BinaryViewArray, PrimitiveArray, StringViewArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
@@ -58,34 +58,54 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 /// Texts in any of their Arrow forms.
 #[derive(Debug)]
-pub struct Texts(ArrayRef);
+pub struct Texts {
+    values: ArrayRef,
+    form: Form,
+}
+
+/// The forms that are read row by row without a look at the type.
+#[derive(Debug)]
+enum Form {
+    Views(StringViewArray),
+    Bytes(BinaryViewArray),
+    Other,
+}
 
 impl Texts {
     /// The texts of an array; one that holds none is taken as texts of no rows when read.
     pub fn of(values: &ArrayRef) -> Self {
-        Self(values.clone())
+        let form = match values.data_type() {
+            ArrowType::Utf8View => Form::Views(values.as_string_view().clone()),
+            ArrowType::BinaryView => Form::Bytes(values.as_binary_view().clone()),
+            _ => Form::Other,
+        };
+        Self { values: values.clone(), form }
     }
     /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.values.is_empty()
     }
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.values.len()
     }
     /// The bytes of a row, if it is not NULL.
+    #[inline]
     pub fn value(&self, index: usize) -> Option<&[u8]> {
-        (!self.0.is_null(index)).then(|| self.bytes(index))
+        match &self.form {
+            Form::Views(array) => (!array.is_null(index)).then(|| array.value(index).as_bytes()),
+            Form::Bytes(array) => (!array.is_null(index)).then(|| array.value(index)),
+            Form::Other => (!self.values.is_null(index)).then(|| self.other(index)),
+        }
     }
-    fn bytes(&self, index: usize) -> &[u8] {
-        match self.0.data_type() {
-            ArrowType::Utf8View => self.0.as_string_view().value(index).as_bytes(),
-            ArrowType::BinaryView => self.0.as_binary_view().value(index),
-            ArrowType::Utf8 => self.0.as_string::<i32>().value(index).as_bytes(),
-            ArrowType::LargeUtf8 => self.0.as_string::<i64>().value(index).as_bytes(),
-            ArrowType::Binary => self.0.as_binary::<i32>().value(index),
-            ArrowType::LargeBinary => self.0.as_binary::<i64>().value(index),
-            ArrowType::FixedSizeBinary(_) => self.0.as_fixed_size_binary().value(index),
+    fn other(&self, index: usize) -> &[u8] {
+        let values = &self.values;
+        match values.data_type() {
+            ArrowType::Utf8 => values.as_string::<i32>().value(index).as_bytes(),
+            ArrowType::LargeUtf8 => values.as_string::<i64>().value(index).as_bytes(),
+            ArrowType::Binary => values.as_binary::<i32>().value(index),
+            ArrowType::LargeBinary => values.as_binary::<i64>().value(index),
+            ArrowType::FixedSizeBinary(_) => values.as_fixed_size_binary().value(index),
             _ => &[],
         }
     }
@@ -97,10 +117,13 @@ impl Texts {
             .and_then(|text| std::str::from_utf8(text).ok().map(str::to_owned))
     }
     fn nulls(&self) -> Option<NullBuffer> {
-        self.0.logical_nulls()
+        self.values.logical_nulls()
     }
     fn is_utf8(&self) -> bool {
-        matches!(self.0.data_type(), ArrowType::Utf8View | ArrowType::Utf8 | ArrowType::LargeUtf8)
+        matches!(
+            self.values.data_type(),
+            ArrowType::Utf8View | ArrowType::Utf8 | ArrowType::LargeUtf8
+        )
     }
     /// Reads every text; one that cannot be read is an error that names the row.
     pub fn map_to<T: ArrowPrimitiveType>(
@@ -126,7 +149,7 @@ impl Texts {
         let mut scratch = Vec::new();
         let mut next = |index: usize| {
             scratch.clear();
-            make(self.bytes(index), &mut scratch);
+            make(self.value(index).unwrap_or_default(), &mut scratch);
             std::mem::take(&mut scratch)
         };
         if self.is_utf8() {

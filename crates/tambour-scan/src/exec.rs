@@ -16,6 +16,7 @@ pub use travel::{Read, Sent, read_by};
 
 use crate::late::Filters;
 use crate::scan_options::ScanOptions;
+use crate::shown::joined;
 use crate::statistics;
 use arrow::array::{Array, AsArray};
 use arrow::compute::SortOptions;
@@ -27,7 +28,6 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column as ColumnExpr;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortExpr};
-use datafusion::physical_expr_common::physical_expr::fmt_sql;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, EmissionType, SchedulingType,
 };
@@ -266,11 +266,6 @@ impl TambourScanExec {
 }
 
 /// Filters as they are written, without the places of their columns.
-fn joined(filters: &[Arc<dyn PhysicalExpr>]) -> Option<String> {
-    let texts: Vec<String> = filters.iter().map(|it| expression(it.as_ref())).collect();
-    (!texts.is_empty()).then(|| texts.join(" AND "))
-}
-
 /// The leading columns of the sorting key that the scan has, while Arrow's order is ClickHouse's.
 fn sorting(table: &Table, schema: &SchemaRef) -> Vec<PhysicalSortExpr> {
     let options = SortOptions { descending: false, nulls_first: false };
@@ -575,14 +570,4 @@ pub(crate) fn decoded_bytes(values: &dyn Array) -> usize {
             None => values.to_data().get_slice_memory_size().unwrap_or(0),
         },
     }
-}
-
-/// The engine counts rows by a constant.
-pub fn plain(text: &str) -> String {
-    text.replace("count(Int64(1))", "count()").replace("count(1)", "count()")
-}
-
-/// An expression without the places of its columns.
-pub fn expression(expr: &dyn PhysicalExpr) -> String {
-    plain(&fmt_sql(expr).to_string())
 }

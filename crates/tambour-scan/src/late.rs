@@ -161,8 +161,9 @@ struct Moving {
     filter: Arc<dyn PhysicalExpr>,
     /// See [`Filters::first`].
     first: Option<String>,
-    /// What that column decides, as the filter stands.
+    /// What is asked, as the filter stands: what that column decides, if there is one.
     decided: Option<Arc<dyn PhysicalExpr>>,
+    asks_once: bool,
     tracking: DynamicFilterTracking,
     /// Rows that it has seen since it moved, and those that it kept.
     seen: usize,
@@ -204,6 +205,7 @@ impl Chooser {
             filter,
             first: filters.first.clone(),
             decided: None,
+            asks_once,
             seen: 0,
             kept: 0,
             wanted: None,
@@ -341,15 +343,19 @@ impl Moving {
     }
     /// The condition over the leading columns that rows are asked.
     fn asked(&mut self, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
-        let Some(first) = &self.first else { return Ok(Arc::clone(&self.filter)) };
         if let Some(decided) = &self.decided {
             return Ok(Arc::clone(decided));
         }
-        let now = snapshot_physical_expr(Arc::clone(&self.filter))?;
-        let decided = decided_by(&now, first).unwrap_or_else(|| lit(true));
-        let decided = reassign_expr_columns(decided, schema)?;
-        self.decided = Some(Arc::clone(&decided));
-        Ok(decided)
+        let mut now = snapshot_physical_expr(Arc::clone(&self.filter))?;
+        if let Some(first) = &self.first {
+            let decided = decided_by(&now, first).unwrap_or_else(|| lit(true));
+            now = reassign_expr_columns(decided, schema)?;
+        }
+        if self.asks_once {
+            now = over_dictionaries(&now, schema)?;
+        }
+        self.decided = Some(Arc::clone(&now));
+        Ok(now)
     }
     fn is_idle(&self) -> bool {
         self.seen >= TRIAL_ROWS && self.kept / 9 > (self.seen - self.kept)

@@ -18,6 +18,7 @@ pub mod ordered;
 pub mod provider;
 pub mod pushdown;
 pub mod scan_options;
+pub mod shown;
 mod statistics;
 pub mod sums;
 mod texts;

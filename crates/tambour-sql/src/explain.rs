@@ -3,7 +3,7 @@
 
 mod words;
 
-pub(crate) use tambour_scan::exec::{expression, plain};
+pub(crate) use tambour_scan::shown::{expression, plain};
 
 use crate::Session;
 use crate::SqlError;

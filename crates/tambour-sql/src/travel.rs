@@ -46,9 +46,9 @@ pub fn is_runs(node: &dyn ExecutionPlan) -> bool {
     node.is::<RunsExec>()
 }
 
-/// A partial aggregate with groups by position instead of the engine's operator.
-pub fn groups_over(stock: Arc<AggregateExec>) -> Arc<dyn ExecutionPlan> {
-    Arc::new(GroupsExec::new(stock))
+/// An aggregate with groups by position instead of the engine's operator.
+pub fn groups_over(stock: Arc<AggregateExec>) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
+    Ok(Arc::new(GroupsExec::new(stock)?))
 }
 
 /// An aggregate over sorted rows instead of the engine's operator, if the rows are sorted there, too.

@@ -56,10 +56,13 @@ impl Expression {
 
     /// True if some of the text from a place on matches: then [`Self::group`] tells where.
     pub(crate) fn find(&mut self, text: &[u8], from: usize) -> bool {
-        // One that begins with the text has no match after it.
-        self.is_in_slots = from == 0 && !self.one_pass.is_empty();
+        self.is_in_slots = !self.one_pass.is_empty();
         if !self.is_in_slots {
             return self.regex.captures_read_at(&mut self.locations, text, from).is_some();
+        }
+        // One that begins with the text has no match after it.
+        if from > 0 {
+            return false;
         }
         let input = Input::new(text).anchored(Anchored::Yes);
         let slots = &mut self.slots;
@@ -122,7 +125,7 @@ fn one_pass(translated: &str) -> Option<Vec<DFA>> {
             let ways = alternatives(part).filter(|_| chosen.contains(&at));
             let ways = ways.unwrap_or_else(|| vec![part.clone()]);
             let longer = |before: Vec<Hir>| {
-                ways.iter().map(move |way| [&before[..], &[way.clone()]].concat())
+                ways.iter().map(move |way| [&before[..], std::slice::from_ref(way)].concat())
             };
             expanded = expanded.into_iter().flat_map(longer).collect();
         }
@@ -286,7 +289,7 @@ mod tests {
             b"k",
             b"\n",
             "\u{212a}".as_bytes(),
-            "é".as_bytes(),
+            "\u{e9}".as_bytes(),
             b"\xff",
         ];
         for (pattern, automata) in EXPRESSIONS {

@@ -138,9 +138,11 @@ fn matching(call: &Call, negated: bool) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns) = (call.texts(0)?, call.texts(1)?);
     let mut cache = Cache { last: None, compile: compiled };
     let mut found = Vec::with_capacity(call.rows);
+    let has_nulls = call.has_nulls();
     for row in 0..call.rows {
+        let is_null = has_nulls && call.is_null(row);
         let is_match =
-            !call.is_null(row) && cache.get(call.name, patterns.get(row))?.is_match(texts.get(row));
+            !is_null && cache.get(call.name, patterns.get(row))?.is_match(texts.get(row));
         found.push(is_match != negated);
     }
     call.make_flags(|row| found[row])
@@ -274,8 +276,9 @@ fn replace(call: &Call, only_first: bool) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns, others) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
     let mut cache = Cache { last: None, compile: Expression::new };
     let limit = if only_first { 1 } else { usize::MAX };
+    let has_nulls = call.has_nulls();
     call.try_texts(|row, out| {
-        if call.is_null(row) {
+        if has_nulls && call.is_null(row) {
             return Ok(());
         }
         let (text, other) = (texts.get(row), others.get(row));

@@ -4,10 +4,14 @@ use super::bytes::read_varint;
 use super::fault::Fault;
 use super::tree::{self, Decode};
 use super::{Sources, StreamName};
-use arrow_array::{ArrayRef, UInt32Array};
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, UInt32Array, downcast_primitive_array,
+};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Marks the number of defaults after a granule's last value.
 pub(super) const END: u64 = 1 << 62;
@@ -98,6 +102,23 @@ impl Decode for Reader {
     }
 }
 
+/// Values in their places among the default.
+fn scattered<T: ArrowPrimitiveType>(
+    values: &PrimitiveArray<T>,
+    default: &PrimitiveArray<T>,
+    positions: &[usize],
+    total: usize,
+) -> ArrayRef {
+    let mut all = vec![default.value(0); total];
+    for (row, value) in positions.iter().zip(values.values()) {
+        if let Some(place) = all.get_mut(*row) {
+            *place = *value;
+        }
+    }
+    let all = PrimitiveArray::<T>::new(all.into(), None);
+    Arc::new(all.with_data_type(values.data_type().clone()))
+}
+
 impl Reader {
     fn spread(
         &self,
@@ -118,6 +139,10 @@ impl Reader {
             return Ok(arrow_select::take::take(values, &UInt32Array::from(indexes), None)?);
         }
         let default = self.values.default()?;
+        downcast_primitive_array!(
+            values => return Ok(scattered(values, default.as_primitive(), positions, total)),
+            _ => {}
+        );
         let values = arrow_select::concat::concat(&[default.as_ref(), values.as_ref()])?;
         let mut indexes = vec![0; total];
         placed.for_each(|(&row, index)| indexes[row] = index + 1);

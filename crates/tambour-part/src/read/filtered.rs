@@ -2,7 +2,10 @@
 
 use super::{PartReader, Run, kept_rows, unexpected};
 use crate::PartError;
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::ArrowError;
+use arrow_select::dictionary::garbage_collect_any_dictionary;
 use arrow_select::filter::FilterBuilder;
 use std::sync::Arc;
 
@@ -12,6 +15,20 @@ pub trait RowFilter: Send {
     fn wants(&mut self, granules: &std::ops::Range<usize>) -> bool;
     /// The rows to keep, given the columns that the filter asked for. `None` ends the reading.
     fn kept(&mut self, rows: &RecordBatch) -> Option<BooleanArray>;
+}
+
+/// Values of a dictionary for each row that is left, above which the others are dropped: whoever looks at all values would do much
+/// more work for them than for the rows. Of fewer, a dictionary that stays the same from batch to batch is worth more.
+const VALUES_PER_ROW: usize = 64;
+
+/// The same rows, of a dictionary that is much larger than what they have of it.
+fn compact(array: ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match array.as_any_dictionary_opt() {
+        Some(all) if all.values().len() / VALUES_PER_ROW > array.len() => {
+            garbage_collect_any_dictionary(all)
+        }
+        _ => Ok(array),
+    }
 }
 
 impl PartReader {
@@ -63,7 +80,7 @@ impl PartReader {
         if batch.num_rows() == 0 {
             return Ok(Some(batch));
         }
-        let wrong = |error: arrow_schema::ArrowError| unexpected(&error.to_string());
+        let wrong = |error: ArrowError| unexpected(&error.to_string());
         let Some(kept) = filter.kept(&batch.project(leading).map_err(wrong)?) else {
             return Ok(None);
         };
@@ -91,7 +108,7 @@ impl PartReader {
         };
         let alive = alive.filter(|alive| alive.true_count() < total);
         let count = alive.as_ref().map_or(total, BooleanArray::true_count);
-        let wrong = |error: arrow_schema::ArrowError| unexpected(&error.to_string());
+        let wrong = |error: ArrowError| unexpected(&error.to_string());
         let schema = Arc::new(self.schema.project(leading).map_err(wrong)?);
         let sized = |count| RecordBatchOptions::new().with_row_count(Some(count));
         let mut seen =
@@ -130,7 +147,7 @@ impl PartReader {
                 }
             };
             if let Some(choice) = &choice {
-                array = choice.filter(&array).map_err(wrong)?;
+                array = compact(choice.filter(&array).map_err(wrong)?).map_err(wrong)?;
             }
             arrays.push(array);
         }

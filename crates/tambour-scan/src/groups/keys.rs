@@ -9,7 +9,7 @@
     reason = "codes, groups and places are at most 2^20, and values keep all 64 bits"
 )]
 
-use super::views::Views;
+use super::wide::Wide;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, DictionaryArray, PrimitiveArray, UInt32Array,
     make_array,
@@ -21,14 +21,17 @@ use arrow::datatypes::{
 };
 use datafusion::common::{Result, internal_err};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Entries of a table up to which keys are narrow.
 const TABLE_MAX: usize = 1 << 20;
+/// Texts above which keys are wide: a table of more of them is in nobody's cache.
+const TEXTS_MAX: usize = 1 << 18;
 /// No group, no code.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// The integer type that values of a key have, if they can be found by position.
-fn integer_of(data_type: &DataType) -> Option<DataType> {
+pub(super) fn integer_of(data_type: &DataType) -> Option<DataType> {
     match data_type {
         DataType::Date32 | DataType::Time32(_) => Some(DataType::Int32),
         DataType::Date64 | DataType::Timestamp(..) | DataType::Time64(_) => Some(DataType::Int64),
@@ -49,7 +52,7 @@ pub(super) fn is_codable(data_type: &DataType) -> bool {
 }
 
 /// The same bits under another type of the same width.
-fn retyped(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+pub(super) fn retyped(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
     if values.data_type() == data_type {
         return Ok(values.clone());
     }
@@ -57,8 +60,8 @@ fn retyped(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
 }
 
 /// The codes of one key.
-#[derive(Debug)]
-struct Codes {
+#[derive(Clone, Debug)]
+pub(super) struct Codes {
     data_type: DataType,
     kind: Kind,
     /// The code of NULL.
@@ -68,15 +71,15 @@ struct Codes {
     is_damaged: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     Integers { base: i64, table: Vec<u32>, values: Vec<i64> },
     Texts(Box<Texts>),
-    Views(Box<Views>),
+    Views(Box<Wide>),
 }
 
 /// Values of dictionaries.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Texts {
     known: HashMap<Vec<u8>, u32>,
     /// The values, in the order of their codes but for NULL, which has an empty text.
@@ -86,7 +89,7 @@ struct Texts {
 }
 
 /// A dictionary and the codes of its entries, as far as rows had them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Last {
     dictionary: ArrayRef,
     texts: ArrayRef,
@@ -94,10 +97,12 @@ struct Last {
 }
 
 impl Codes {
-    fn new(data_type: &DataType) -> Self {
+    pub(super) fn new(data_type: &DataType) -> Self {
         let kind = match data_type {
             DataType::Dictionary(..) => Kind::Texts(Box::default()),
-            DataType::Utf8View | DataType::BinaryView => Kind::Views(Box::default()),
+            DataType::Utf8View | DataType::BinaryView => {
+                Kind::Views(Box::new(Wide::of_texts(data_type, TEXTS_MAX)))
+            }
             _ => Kind::Integers { base: 0, table: Vec::new(), values: Vec::new() },
         };
         Self { data_type: data_type.clone(), kind, null: NONE, count: 0, is_damaged: false }
@@ -110,17 +115,18 @@ impl Codes {
             match &mut self.kind {
                 Kind::Integers { values, .. } => values.push(0),
                 Kind::Texts(texts) => texts.values.push(Vec::new()),
-                Kind::Views(views) => views.reserve(),
+                // NULL is a text like others there.
+                Kind::Views(_) => {}
             }
         }
         self.null
     }
 
     /// The codes of some values; `false` if they are wide or damaged.
-    fn of(&mut self, values: &ArrayRef, codes: &mut Vec<u32>) -> Result<bool> {
+    pub(super) fn of(&mut self, values: &ArrayRef, codes: &mut Vec<u32>) -> Result<bool> {
         codes.clear();
         if matches!(self.kind, Kind::Views(_)) {
-            return Ok(self.of_views(values, codes));
+            return self.of_views(values, codes);
         }
         if matches!(self.kind, Kind::Texts(_)) {
             return self.of_dictionary(values, codes);
@@ -141,13 +147,13 @@ impl Codes {
         }
     }
 
-    fn of_views(&mut self, values: &ArrayRef, codes: &mut Vec<u32>) -> bool {
-        let null = if values.null_count() > 0 { self.null_code() } else { NONE };
-        let Kind::Views(views) = &mut self.kind else { return false };
-        let are_found = views.codes(values, &self.data_type, null, codes);
+    fn of_views(&mut self, values: &ArrayRef, codes: &mut Vec<u32>) -> Result<bool> {
+        let Kind::Views(views) = &mut self.kind else { return Ok(false) };
+        let groups = views.groups(std::slice::from_ref(values))?;
         self.count = views.len() as u32;
         self.is_damaged = views.is_damaged();
-        are_found
+        codes.extend(groups.iter().flatten().map(|group| *group as u32));
+        Ok(groups.is_some())
     }
 
     fn of_integers<T: ArrowPrimitiveType>(
@@ -300,8 +306,13 @@ impl Codes {
         Ok(self.count as usize <= TABLE_MAX)
     }
 
+    /// True if what was refused is not UTF-8.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.is_damaged
+    }
+
     /// The values that codes of groups stand for.
-    fn values(&self, codes: &UInt32Array) -> Result<ArrayRef> {
+    pub(super) fn values(&self, codes: &UInt32Array) -> Result<ArrayRef> {
         let chosen = |code: Option<u32>| code.filter(|code| *code != self.null);
         let codes: UInt32Array = codes.iter().map(chosen).collect();
         match &self.kind {
@@ -309,12 +320,13 @@ impl Codes {
                 let Some(integer) = integer_of(&self.data_type) else {
                     return internal_err!("a key of type {} has no codes", self.data_type);
                 };
-                let array = integers(&integer, values);
+                let array = integers_of(&integer, values.iter().map(|value| *value as u64));
                 retyped(&take(&array, &codes, None)?, &self.data_type)
             }
             Kind::Views(views) => {
-                let bytes = arrow::array::BinaryArray::from_vec(views.texts());
-                Ok(cast(&take(&bytes, &codes, None)?, &self.data_type)?)
+                let mut texts = Wide::clone(views).taken(views.len())?;
+                let Some(texts) = texts.pop() else { return internal_err!("there are no texts") };
+                Ok(take(&texts, &codes, None)?)
             }
             Kind::Texts(texts) => {
                 let DataType::Dictionary(key, value) = &self.data_type else {
@@ -322,9 +334,22 @@ impl Codes {
                 };
                 let bytes: Vec<&[u8]> = texts.values.iter().map(Vec::as_slice).collect();
                 let bytes = arrow::array::BinaryArray::from_vec(bytes);
-                let found = cast(&take(&bytes, &codes, None)?, value)?;
-                Ok(cast(&found, &DataType::Dictionary(key.clone(), value.clone()))?)
+                let wanted = DataType::Dictionary(key.clone(), value.clone());
+                let all = DictionaryArray::try_new(codes, cast(&bytes, value)?)?;
+                // The codes are the keys, unless NULL has one too many.
+                Ok(cast(&all, &wanted).or_else(|_| cast(&cast(&all, value)?, &wanted))?)
             }
+        }
+    }
+}
+
+impl Codes {
+    /// Bytes of its tables, about.
+    pub(super) fn size(&self) -> usize {
+        match &self.kind {
+            Kind::Integers { table, values, .. } => table.len() * 4 + values.len() * 8,
+            Kind::Texts(texts) => texts.values.iter().map(|it| 2 * it.len() + 96).sum(),
+            Kind::Views(views) => views.size(),
         }
     }
 }
@@ -338,10 +363,10 @@ impl Last {
 }
 
 /// Numbers as an array of an integer type that they came from.
-fn integers(data_type: &DataType, values: &[i64]) -> ArrayRef {
-    fn made<T: ArrowPrimitiveType>(values: &[i64]) -> ArrayRef {
-        let values = values.iter().map(|value| T::Native::usize_as(*value as usize));
-        std::sync::Arc::new(PrimitiveArray::<T>::from_iter_values(values))
+pub(super) fn integers_of(data_type: &DataType, values: impl Iterator<Item = u64>) -> ArrayRef {
+    fn made<T: ArrowPrimitiveType>(values: impl Iterator<Item = u64>) -> ArrayRef {
+        let values = values.map(|value| T::Native::usize_as(value as usize));
+        Arc::new(PrimitiveArray::<T>::from_iter_values(values))
     }
     match data_type {
         DataType::Int8 => made::<Int8Type>(values),
@@ -466,11 +491,7 @@ impl Keys {
     }
     /// Bytes of its tables, about.
     pub(super) fn size(&self) -> usize {
-        let codes = self.codes.iter().map(|it| match &it.kind {
-            Kind::Integers { table, values, .. } => table.len() * 4 + values.len() * 8,
-            Kind::Texts(texts) => texts.values.iter().map(|it| 2 * it.len() + 96).sum(),
-            Kind::Views(views) => views.size(),
-        });
+        let codes = self.codes.iter().map(Codes::size);
         let pairs = self.pairs.iter().map(|it| it.table.len() * 4 + it.groups.len() * 8);
         codes.chain(pairs).sum()
     }

@@ -2,14 +2,15 @@
 //!
 //! A rule replaces the first stage of an aggregate, where all of its keys may be narrow, dictionaries or texts, by [`GroupsExec`]. It
 //! drives the engine's own accumulators, so that overflows, NULLs and states are the engine's; only the way from a row to its
-//! group is ours ([`keys`]). When keys turn out wide, the groups so far are handed out as any partial aggregate may, and the
-//! engine's own operator takes the rest. Where rows lie in the order of the keys, be it part by part, groups are runs ([`runs`]).
+//! group is ours ([`keys`]). Where one operator sees all rows, it is the last stage as well, and keys that turn out wide go into a table
+//! of hashes ([`wide`]). Elsewhere, the groups so far are then handed out as any partial aggregate may, and the engine's own operator
+//! takes the rest. Where rows lie in the order of the keys, be it part by part, groups are runs ([`runs`]).
 
 pub mod first;
 mod keys;
 pub mod runs;
 mod stream;
-mod views;
+mod wide;
 
 use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
@@ -127,10 +128,14 @@ fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn E
     if !is_plain(aggregate) || !(is_linear || (is_free && is_whole)) {
         return Ok(None);
     }
-    let Some(partial) = first_stage(aggregate, is_whole)? else { return Ok(None) };
+    let Some(partial) = first_stage(aggregate)? else { return Ok(None) };
     match aggregate.mode() {
         AggregateMode::Partial if partial.schema() == aggregate.schema() => Ok(Some(partial)),
         AggregateMode::Single if partial.output_partitioning().partition_count() == 1 => {
+            if partial.is::<GroupsExec>() {
+                let whole = GroupsExec::new(Arc::new(aggregate.clone()))?;
+                return Ok(Some(Arc::new(whole)));
+            }
             let last = AggregateExec::try_new(
                 AggregateMode::Final,
                 aggregate.group_expr().as_final(),
@@ -147,41 +152,38 @@ fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn E
 }
 
 /// The first stage of an aggregate by runs or by position; none if its keys allow neither.
-fn first_stage(
-    aggregate: &AggregateExec,
-    is_whole: bool,
-) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let (input, group) = (aggregate.input(), aggregate.group_expr());
-    let schema = input.schema();
-    let partial = || {
-        AggregateExec::try_new(
-            AggregateMode::Partial,
-            group.clone(),
-            aggregate.aggr_expr().to_vec(),
-            aggregate.filter_expr().to_vec(),
-            Arc::clone(input),
-            aggregate.input_schema(),
-        )
-    };
+fn first_stage(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let schema = aggregate.input().schema();
     if runs::are_in_pieces(aggregate)? {
-        return Ok(Some(Arc::new(RunsExec::in_pieces(partial()?))));
+        return Ok(Some(Arc::new(RunsExec::in_pieces(partial(aggregate)?))));
     }
-    for (key, _) in group.expr() {
+    for (key, _) in aggregate.group_expr().expr() {
         if !keys::is_codable(&key.data_type(&schema)?) {
             return Ok(None);
         }
     }
-    let groups = GroupsExec::new(Arc::new(partial()?));
-    Ok(Some(Arc::new(GroupsExec { is_whole, ..groups })))
+    Ok(Some(Arc::new(GroupsExec::new(Arc::new(partial(aggregate)?))?)))
 }
 
-/// A partial aggregate with groups by position.
+/// The first stage of the same aggregate.
+fn partial(aggregate: &AggregateExec) -> Result<AggregateExec> {
+    AggregateExec::try_new(
+        AggregateMode::Partial,
+        aggregate.group_expr().clone(),
+        aggregate.aggr_expr().to_vec(),
+        aggregate.filter_expr().to_vec(),
+        Arc::clone(aggregate.input()),
+        aggregate.input_schema(),
+    )
+}
+
+/// An aggregate with groups by position: the first stage of one, or the whole of one that all rows come to.
 #[derive(Debug)]
 pub struct GroupsExec {
-    /// The engine's operator for the same.
+    /// The engine's operator for the first stage.
     stock: Arc<AggregateExec>,
-    /// All rows come here, and the last stage right after: wide keys are hashed there once, and not here as well.
-    is_whole: bool,
+    /// The engine's operator for all of it, if this is all of it.
+    whole: Option<Arc<AggregateExec>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -189,17 +191,21 @@ pub struct GroupsExec {
 impl GroupsExec {
     /// The engine's operator for the same.
     pub fn stock(&self) -> &Arc<AggregateExec> {
-        &self.stock
+        self.whole.as_ref().unwrap_or(&self.stock)
     }
-    /// Groups by position in place of a partial aggregate of the engine.
-    pub fn new(stock: Arc<AggregateExec>) -> Self {
+    /// Groups by position in place of an operator of the engine: a partial aggregate, or one that has a single stage.
+    pub fn new(stock: Arc<AggregateExec>) -> Result<Self> {
         let properties = Arc::new(in_no_order(&stock, EmissionType::Final));
         let metrics = ExecutionPlanMetricsSet::new();
-        Self { stock, is_whole: false, properties, metrics }
+        let (stock, whole) = match stock.mode() {
+            AggregateMode::Single => (Arc::new(partial(&stock)?), Some(stock)),
+            _ => (stock, None),
+        };
+        Ok(Self { stock, whole, properties, metrics })
     }
 }
 
-/// What those above may know of a first stage whose groups come in no order.
+/// What those above may know of a stage whose groups come in no order.
 fn in_no_order(stock: &AggregateExec, emission: EmissionType) -> PlanProperties {
     let count = stock.input().output_partitioning().partition_count();
     PlanProperties::new(
@@ -212,7 +218,7 @@ fn in_no_order(stock: &AggregateExec, emission: EmissionType) -> PlanProperties 
 
 impl DisplayAs for GroupsExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        described(&self.stock, "GroupsExec: ", format, f)
+        described(self.stock(), "GroupsExec: ", format, f)
     }
 }
 
@@ -255,8 +261,7 @@ impl ExecutionPlan for GroupsExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(child) = children.pop() else { return Ok(self) };
-        let groups = Self::new(Arc::new(over(&self.stock, child)?));
-        Ok(Arc::new(Self { is_whole: self.is_whole, ..groups }))
+        Ok(Arc::new(Self::new(Arc::new(over(self.stock(), child)?))?))
     }
     fn with_new_children(
         self: Arc<Self>,
@@ -270,7 +275,7 @@ impl ExecutionPlan for GroupsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        stream::run(&self.stock, self.is_whole, &self.metrics, partition, context)
+        stream::run(&self.stock, self.whole.as_ref(), &self.metrics, partition, context)
     }
     fn metrics(&self) -> Option<MetricsSet> {
         Some(self.metrics.clone_inner())

@@ -2,6 +2,7 @@
 
 use super::keys::Keys;
 use super::over;
+use super::wide::Wide;
 use crate::exec::TambourScanExec;
 use crate::scan_options::ScanOptions;
 use crate::texts::dictionary::over_dictionaries;
@@ -37,8 +38,11 @@ struct Groups {
     stock: Arc<AggregateExec>,
     context: Arc<TaskContext>,
     /// See [`super::GroupsExec`].
-    is_whole: bool,
+    whole: Option<Arc<AggregateExec>>,
     keys: Keys,
+    /// The groups by keys that turned out wide, where no other stage follows.
+    table: Option<Wide>,
+    types: Vec<DataType>,
     key_expressions: Vec<Arc<dyn PhysicalExpr>>,
     arguments: Vec<Vec<Arc<dyn PhysicalExpr>>>,
     accumulators: Vec<Box<dyn GroupsAccumulator>>,
@@ -61,7 +65,7 @@ enum State {
 /// Runs one partition of an aggregate.
 pub(super) fn run(
     stock: &Arc<AggregateExec>,
-    is_whole: bool,
+    whole: Option<&Arc<AggregateExec>>,
     metrics: &ExecutionPlanMetricsSet,
     partition: usize,
     context: Arc<TaskContext>,
@@ -83,8 +87,15 @@ pub(super) fn run(
             *expr = over_dictionaries(expr, &schema)?;
         }
     }
+    let types = types?;
+    // A single text is looked up in a table of hashes in any case.
+    let is_text = matches!(types.as_slice(), [DataType::Utf8View | DataType::BinaryView]);
+    let options = ScanOptions::of(context.session_config().options());
+    let is_table = is_text && whole.is_some() && options.scan_wide_groups;
     let groups = Groups {
-        keys: Keys::new(&types?),
+        keys: Keys::new(&types),
+        table: Wide::new(&types).filter(|_| is_table),
+        types,
         key_expressions,
         arguments,
         accumulators: accumulators?,
@@ -94,32 +105,31 @@ pub(super) fn run(
         baseline: BaselineMetrics::new(metrics, partition),
         wide: MetricBuilder::new(metrics).counter(WIDE, partition),
         stock: Arc::clone(stock),
-        is_whole,
+        whole: whole.map(Arc::clone),
         context: Arc::clone(&context),
     };
     let rows = context.session_config().batch_size();
     let state = State::Grouping(Box::new(groups), input);
     let batches = stream::try_unfold(state, move |state| next(state, rows));
-    Ok(Box::pin(RecordBatchStreamAdapter::new(stock.schema(), batches)))
+    let schema = whole.unwrap_or(stock).schema();
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
 }
 
 async fn next(mut state: State, rows: usize) -> Result<Option<(RecordBatch, State)>> {
     loop {
         state = match state {
             State::Grouping(mut groups, mut input) => match input.next().await {
-                None => State::Handing(groups.hand_out()?, 0, None),
+                None => State::Handing(groups.finished()?, 0, None),
                 Some(batch) => {
                     let batch = batch?;
                     if groups.add(&batch)? {
                         State::Grouping(groups, input)
-                    } else if groups.keys.is_damaged() {
+                    } else if groups.is_damaged() {
                         // The engine's operator, which sees texts, finds and tells where.
-                        State::Rest(groups.stock.execute(groups.partition, groups.context)?)
+                        let stock = groups.whole.as_ref().unwrap_or(&groups.stock);
+                        State::Rest(stock.execute(groups.partition, groups.context)?)
                     } else {
-                        groups.wide.add(1);
-                        let context = groups.context_of_rest();
-                        let rest = rest(&groups.stock, batch, input, &context)?;
-                        State::Handing(groups.hand_out()?, 0, Some(rest))
+                        groups.given_up(batch, input)?
                     }
                 }
             },
@@ -143,12 +153,63 @@ async fn next(mut state: State, rows: usize) -> Result<Option<(RecordBatch, Stat
 }
 
 impl Groups {
+    /// Leaves what is left to the engine.
+    fn given_up(&mut self, batch: RecordBatch, input: SendableRecordBatchStream) -> Result<State> {
+        if self.table.is_none() {
+            self.wide.add(1);
+        }
+        let rest = rest(&self.stock, batch, input, &self.context_of_rest())?;
+        let groups = self.hand_out()?;
+        let Some(whole) = &self.whole else { return Ok(State::Handing(groups, 0, Some(rest))) };
+        let states = stream::once(futures::future::ready(Ok(groups))).chain(rest);
+        let states = RecordBatchStreamAdapter::new(self.stock.schema(), states);
+        let last = AggregateExec::try_new(
+            AggregateMode::Final,
+            whole.group_expr().as_final(),
+            whole.aggr_expr().to_vec(),
+            vec![None; whole.aggr_expr().len()],
+            once(Box::pin(states))?,
+            whole.input_schema(),
+        )?;
+        Ok(State::Rest(last.execute(0, Arc::clone(&self.context))?))
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.keys.is_damaged() || self.table.as_ref().is_some_and(Wide::is_damaged)
+    }
+
+    /// How many groups there are, those without rows among them.
+    fn len(&self) -> usize {
+        self.table.as_ref().map_or_else(|| self.keys.len(), Wide::len)
+    }
+
+    /// The groups of some rows; `None` if they must be left to the engine.
+    fn of(&mut self, keys: &[ArrayRef]) -> Result<Option<Vec<usize>>> {
+        if let Some(table) = &mut self.table {
+            return table.groups(keys);
+        }
+        let found = self.keys.groups(keys)?;
+        let options = self.context.session_config().options();
+        let is_last = self.whole.is_some() && ScanOptions::of(options).scan_wide_groups;
+        if found.is_some() || self.keys.is_damaged() || !is_last {
+            return Ok(found);
+        }
+        let Some(mut table) = Wide::new(&self.types) else { return Ok(None) };
+        if self.count > 0 && table.groups(&self.keys.values(self.count)?)?.is_none() {
+            return Ok(None);
+        }
+        self.wide.add(1);
+        self.keys = Keys::new(&self.types);
+        self.table.insert(table).groups(keys)
+    }
+
     /// Where the last stage follows right away, the engine's first stage hands on each row as a group of its own.
     fn context_of_rest(&self) -> Arc<TaskContext> {
         let config = self.context.session_config();
         let mut calls = self.stock.aggr_expr().iter();
         let is_cheap = calls.all(|it| CHEAP.contains(&it.fun().name()));
-        if !self.is_whole || !is_cheap || !ScanOptions::of(config.options()).scan_wide_groups {
+        if self.whole.is_none() || !is_cheap || !ScanOptions::of(config.options()).scan_wide_groups
+        {
             return Arc::clone(&self.context);
         }
         let mut config = config.clone();
@@ -173,12 +234,13 @@ impl Groups {
         let time = self.baseline.elapsed_compute().clone();
         let _timer = time.timer();
         let keys = evaluated(&self.key_expressions, batch)?;
-        let Some(groups) = self.keys.groups(&keys)? else { return Ok(false) };
-        let size = self.accumulators.iter().map(|it| it.size()).sum::<usize>() + self.keys.size();
+        let Some(groups) = self.of(&keys)? else { return Ok(false) };
+        let table = self.table.as_ref().map_or_else(|| self.keys.size(), Wide::size);
+        let size = self.accumulators.iter().map(|it| it.size()).sum::<usize>() + table;
         if self.reservation.try_resize(size).is_err() {
             return Ok(false);
         }
-        self.count = self.keys.len();
+        self.count = self.len();
         let filters = self.stock.filter_expr();
         let each = self.accumulators.iter_mut().zip(&self.arguments).zip(filters);
         for ((accumulator, arguments), filter) in each {
@@ -189,15 +251,37 @@ impl Groups {
         Ok(true)
     }
 
+    fn key_values(&mut self) -> Result<Vec<ArrayRef>> {
+        match &mut self.table {
+            Some(table) => table.taken(self.count),
+            None => self.keys.values(self.count),
+        }
+    }
+
+    /// All groups, as the next stage wants them: where there is none, with their results.
+    fn finished(&mut self) -> Result<RecordBatch> {
+        let Some(whole) = self.whole.as_ref().map(Arc::clone) else { return self.hand_out() };
+        let mut columns = self.key_values()?;
+        for accumulator in &mut self.accumulators {
+            if self.count > 0 {
+                columns.push(accumulator.evaluate(EmitTo::All)?);
+            }
+        }
+        self.batch(whole.schema(), columns)
+    }
+
     /// All groups that have rows, with the states of their aggregates.
     fn hand_out(&mut self) -> Result<RecordBatch> {
-        let mut columns = self.keys.values(self.count)?;
+        let mut columns = self.key_values()?;
         for accumulator in &mut self.accumulators {
             if self.count > 0 {
                 columns.extend(accumulator.state(EmitTo::All)?);
             }
         }
-        let schema = self.stock.schema();
+        self.batch(self.stock.schema(), columns)
+    }
+
+    fn batch(&mut self, schema: SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
         self.reservation.free();
         if self.count == 0 {
             return Ok(RecordBatch::new_empty(schema));
@@ -219,10 +303,15 @@ pub(super) fn rest(
     let rows = stream::once(futures::future::ready(Ok(batch))).chain(input);
     let rows = rows.map(move |batch| as_texts(batch?, &wanted));
     let rows = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows);
-    let once = Once { schema: Arc::clone(&schema), rows: Mutex::new(Some(Box::pin(rows))) };
+    over(stock, once(Box::pin(rows))?)?.execute(0, Arc::clone(context))
+}
+
+/// A plan whose rows can be asked for once.
+fn once(rows: SendableRecordBatchStream) -> Result<Arc<dyn ExecutionPlan>> {
+    let schema = rows.schema();
+    let once = Once { schema: Arc::clone(&schema), rows: Mutex::new(Some(rows)) };
     let partition: Arc<dyn PartitionStream> = Arc::new(once);
-    let source = StreamingTableExec::try_new(schema, vec![partition], None, [], false, None)?;
-    over(stock, Arc::new(source))?.execute(0, Arc::clone(context))
+    Ok(Arc::new(StreamingTableExec::try_new(schema, vec![partition], None, [], false, None)?))
 }
 
 /// The rows of a scan right below, with texts that only are keys as bytes; none if there are no such texts.

@@ -227,7 +227,8 @@ impl PhysicalExpr for LikeBytes {
         }
     }
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        self.expr.fmt_sql(f)?;
+        write!(f, "{}LIKE '{}'", if self.is_negated { " NOT " } else { " " }, self.text)
     }
 }
 
