@@ -228,7 +228,8 @@ impl<'a> Substitution<'a> {
             return Err(refused(format!("{written} in its own lambda"), "it would have no end"));
         }
         let mut body = (*lambda.body).clone();
-        let parameters = std::mem::replace(&mut self.parameters, values.keys().cloned().collect());
+        let around = self.parameters.len();
+        self.parameters.extend(values.keys().cloned());
         let into_subqueries = std::mem::replace(&mut self.into_subqueries, true);
         self.active.push(written);
         self.replaced += 1;
@@ -236,7 +237,7 @@ impl<'a> Substitution<'a> {
         self.replaced -= 1;
         self.active.pop();
         self.into_subqueries = into_subqueries;
-        self.parameters = parameters;
+        self.parameters.truncate(around);
         if let ControlFlow::Break(error) = flow {
             return Err(error);
         }

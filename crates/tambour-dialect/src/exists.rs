@@ -52,22 +52,26 @@ impl VisitorMut for Values {
 /// 1 or 0 by whether a query has rows.
 fn counted(query: Query, negated: bool) -> Result<Expr, DialectError> {
     let op = if negated { BinaryOperator::Eq } else { BinaryOperator::Gt };
-    let zero = || Expr::value(Value::Number("0".to_owned(), false));
-    // A count of no rows is NULL in a subquery that depends on the query around it.
-    let known = call("coalesce", vec![Expr::Function(call("count", Vec::new())), zero()]);
-    let count =
-        Expr::BinaryOp { left: Box::new(Expr::Function(known)), op, right: Box::new(zero()) };
+    let number = |text: &str| Expr::value(Value::Number(text.to_owned(), false));
+    let count = Box::new(Expr::Function(call("count", Vec::new())));
+    let count = Expr::BinaryOp { left: count, op, right: Box::new(number("0")) };
+    // A subquery that depends on the query around it is NULL where no row matches.
+    let known = |query: Query| {
+        let absent = number(if negated { "1" } else { "0" });
+        let known = call("coalesce", vec![Expr::Subquery(Box::new(query)), absent]);
+        Expr::Function(call("toUInt8", vec![Expr::Function(known)]))
+    };
     let counting = SelectItem::UnnamedExpr(Expr::Function(call("toUInt8", vec![count])));
     let mut query = query;
     if let Some(select) = plain(&mut query) {
         select.projection = vec![counting];
-        return Ok(Expr::Subquery(Box::new(query)));
+        return Ok(known(query));
     }
     sets::within("SELECT 1 FROM (SELECT 1)", &mut query)?;
     if let SetExpr::Select(select) = &mut *query.body {
         select.projection = vec![counting];
     }
-    Ok(Expr::Subquery(Box::new(query)))
+    Ok(known(query))
 }
 
 /// The SELECT of a query that is nothing else, whose rows are those of its tables: it may depend on the query around it.

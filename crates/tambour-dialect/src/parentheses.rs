@@ -5,6 +5,20 @@ use super::lexical::next;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
+/// Keywords that an expression follows.
+const BEFORE: &[Keyword] = &[
+    Keyword::SELECT,
+    Keyword::WHERE,
+    Keyword::HAVING,
+    Keyword::BY,
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::NOT,
+    Keyword::WHEN,
+    Keyword::THEN,
+    Keyword::ELSE,
+];
+
 /// Puts them in.
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     let mut added: Vec<(usize, Token)> = Vec::new();
@@ -21,10 +35,10 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
             Token::RParen | Token::RBracket => {
                 if let Some(open) = opened.pop()
                     && tokens[open].token == Token::LParen
-                    && let Some(comma) = last_comma(tokens, open, at)
+                    && let Some((comma, is_list)) = last_comma(tokens, open, at)
                 {
                     tokens[comma].token = Token::Whitespace(Whitespace::Space);
-                    added.push((open, Token::make_word("tuple", None)));
+                    added.extend((!is_list).then(|| (open, Token::make_word("tuple", None))));
                 }
             }
             _ => {}
@@ -70,17 +84,31 @@ fn is_name(token: &Token) -> bool {
     matches!(token, Token::Word(_))
 }
 
-/// The comma before the end of parentheses that follow no name.
-fn last_comma(tokens: &[TokenWithSpan], open: usize, end: usize) -> Option<usize> {
+/// The comma before the end of parentheses that follow no name, and whether they are the list after IN.
+fn last_comma(tokens: &[TokenWithSpan], open: usize, end: usize) -> Option<(usize, bool)> {
     let is_blank = |it: &usize| matches!(tokens[*it].token, Token::Whitespace(_));
     let comma = (open + 1..end).rev().find(|it| !is_blank(it))?;
+    if tokens[comma].token != Token::Comma {
+        return None;
+    }
     let before = (0..open).rev().find(|it| !is_blank(it)).map(|it| &tokens[it].token);
-    let stands_alone = match before {
-        Some(Token::LParen | Token::LBracket | Token::Comma | Token::Eq) => true,
-        Some(Token::Word(word)) => word.keyword == Keyword::SELECT,
-        _ => false,
-    };
-    (stands_alone && tokens[comma].token == Token::Comma).then_some(comma)
+    match before {
+        Some(
+            Token::LParen
+            | Token::LBracket
+            | Token::Comma
+            | Token::Arrow
+            | Token::Eq
+            | Token::Neq
+            | Token::Lt
+            | Token::LtEq
+            | Token::Gt
+            | Token::GtEq,
+        ) => Some((comma, false)),
+        Some(Token::Word(word)) if word.keyword == Keyword::IN => Some((comma, true)),
+        Some(Token::Word(word)) => BEFORE.contains(&word.keyword).then_some((comma, false)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -97,7 +125,9 @@ mod tests {
         assert_eq!(of("f(x -> g(a, b -> c), a)"), "f(x -> g((a, b) -> c), a)");
         assert_eq!(of("SELECT ('a', ), f((1,), 2)"), "SELECT tuple('a'  ), f(tuple(1 ), 2)");
         assert_eq!(of("((1,), [(2, )])"), "(tuple(1 ), [tuple(2  )])");
-        assert_eq!(of("a IN (1,)"), "a IN (1,)");
+        assert_eq!(of("a IN (1,)"), "a IN (1 )");
+        assert_eq!(of("f(x -> (x,), a)"), "f(x -> tuple(x ), a)");
+        assert_eq!(of("WHERE (1,) = (a,)"), "WHERE tuple(1 ) = tuple(a )");
         assert_eq!(of(")(,](1,"), ")(,](1,");
     }
 }

@@ -265,7 +265,6 @@ impl TambourScanExec {
     }
 }
 
-/// Filters as they are written, without the places of their columns.
 /// The leading columns of the sorting key that the scan has, while Arrow's order is ClickHouse's.
 fn sorting(table: &Table, schema: &SchemaRef) -> Vec<PhysicalSortExpr> {
     let options = SortOptions { descending: false, nulls_first: false };

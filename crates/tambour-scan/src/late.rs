@@ -161,8 +161,10 @@ struct Moving {
     filter: Arc<dyn PhysicalExpr>,
     /// See [`Filters::first`].
     first: Option<String>,
-    /// What is asked, as the filter stands: what that column decides, if there is one.
+    /// What that column decides, as the filter stands; all of it, if there is none.
     decided: Option<Arc<dyn PhysicalExpr>>,
+    /// The same, for rows.
+    of_rows: Option<Arc<dyn PhysicalExpr>>,
     asks_once: bool,
     tracking: DynamicFilterTracking,
     /// Rows that it has seen since it moved, and those that it kept.
@@ -205,6 +207,7 @@ impl Chooser {
             filter,
             first: filters.first.clone(),
             decided: None,
+            of_rows: None,
             asks_once,
             seen: 0,
             kept: 0,
@@ -247,7 +250,7 @@ impl Chooser {
             if moving.is_idle() || kept.true_count() == 0 {
                 continue;
             }
-            let wanted = holds(&moving.asked(&self.schema)?, rows)?;
+            let wanted = holds(&moving.asked_of_rows(&self.schema)?, rows)?;
             moving.seen += wanted.len();
             moving.kept += wanted.true_count();
             kept = and(&kept, &wanted)?;
@@ -339,6 +342,7 @@ impl Moving {
             self.kept = 0;
             self.wanted = None;
             self.decided = None;
+            self.of_rows = None;
         }
     }
     /// The condition over the leading columns that rows are asked.
@@ -351,11 +355,20 @@ impl Moving {
             let decided = decided_by(&now, first).unwrap_or_else(|| lit(true));
             now = reassign_expr_columns(decided, schema)?;
         }
-        if self.asks_once {
-            now = over_dictionaries(&now, schema)?;
-        }
         self.decided = Some(Arc::clone(&now));
         Ok(now)
+    }
+    /// The same, asked once for each value of a dictionary.
+    fn asked_of_rows(&mut self, schema: &SchemaRef) -> Result<Arc<dyn PhysicalExpr>> {
+        if let Some(known) = &self.of_rows {
+            return Ok(Arc::clone(known));
+        }
+        let mut asked = self.asked(schema)?;
+        if self.asks_once {
+            asked = over_dictionaries(&asked, schema)?;
+        }
+        self.of_rows = Some(Arc::clone(&asked));
+        Ok(asked)
     }
     fn is_idle(&self) -> bool {
         self.seen >= TRIAL_ROWS && self.kept / 9 > (self.seen - self.kept)

@@ -27,18 +27,19 @@ pub(crate) fn joined(filters: &[Arc<dyn PhysicalExpr>]) -> Option<String> {
 /// Puts texts in quotes, which the engine leaves out.
 fn with_quotes(expr: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
     let quoted = Arc::clone(&expr).transform_up(|part| {
-        let value = part.downcast_ref::<Literal>().map(Literal::value);
-        let text = match value {
-            Some(ScalarValue::Utf8(Some(text))) => text,
-            Some(ScalarValue::Utf8View(Some(text))) => text,
-            _ => return Ok(Transformed::no(part)),
+        let mut value = part.downcast_ref::<Literal>().map(Literal::value);
+        while let Some(ScalarValue::Dictionary(_, inner)) = value {
+            value = Some(inner);
+        }
+        let Some(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text))) = value else {
+            return Ok(Transformed::no(part));
         };
         let text = format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"));
-        let text = match value {
+        let wrapped = match value {
             Some(ScalarValue::Utf8(_)) => ScalarValue::Utf8(Some(text)),
             _ => ScalarValue::Utf8View(Some(text)),
         };
-        Ok(Transformed::yes(Arc::new(Literal::new(text))))
+        Ok(Transformed::yes(Arc::new(Literal::new(wrapped))))
     });
     quoted.map_or(expr, |it| it.data)
 }

@@ -3,6 +3,7 @@
 //! The `regex` crate finds groups by backtracking, some 10 ns a byte, unless what to do next is clear from the next byte: then a
 //! one-pass automaton does at a tenth of that. `^(?:www\.)?([^/]+)` is not of that kind, but it is `^www\.([^/]+)` or else
 //! `^([^/]+)`, and both are. So an expression that begins at the beginning of the text is tried with and without what is optional.
+//! That is right only if nothing else in it prefers less to more: an automaton in one pass cannot give back what it took.
 
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 use regex_automata::dfa::onepass::{Cache, DFA};
@@ -21,15 +22,18 @@ const SIZE_MAX: usize = 4 << 20;
 const ONE_PASS_SIZE_MAX: usize = 1 << 20;
 /// Deepest nesting.
 const NEST_MAX: u32 = 100;
-/// Most parts of an expression that it is tried with and without.
+/// Optional parts above which an expression is left to the crate.
 const OPTIONAL_MAX: usize = 3;
+/// Searches after which automata are worth their making.
+const SEARCHES_MIN: usize = 64;
 
 /// An expression, and where its groups were in the last text.
 pub(crate) struct Expression {
     regex: Regex,
     locations: CaptureLocations,
-    /// The expression in one pass, if it can be; the first that matches counts.
+    /// The expression in one pass, if it can be, after some searches; the first that matches counts.
     one_pass: Vec<(DFA, Cache)>,
+    searches: usize,
     slots: Vec<Option<NonMaxUsize>>,
     is_in_slots: bool,
 }
@@ -38,15 +42,25 @@ impl Expression {
     /// Compiles a pattern; `name` is the function whose argument it is.
     pub(crate) fn new(name: &str, pattern: &[u8]) -> Result<Self, FunctionError> {
         let regex = compiled(name, pattern)?;
-        let one_pass = one_pass(regex.as_str()).unwrap_or_default();
-        let one_pass = one_pass.into_iter().map(|dfa| (dfa.create_cache(), dfa));
         Ok(Self {
             locations: regex.capture_locations(),
-            one_pass: one_pass.map(|(cache, dfa)| (dfa, cache)).collect(),
+            one_pass: Vec::new(),
+            searches: 0,
             slots: vec![None; regex.captures_len() * 2],
             is_in_slots: false,
             regex,
         })
+    }
+
+    fn prepare(&mut self) {
+        let automata = one_pass(self.regex.as_str()).unwrap_or_default();
+        let automata = automata.into_iter().map(|dfa| (dfa.create_cache(), dfa));
+        self.one_pass = automata.map(|(cache, dfa)| (dfa, cache)).collect();
+    }
+
+    /// The crate's, for all matches one after another.
+    pub(crate) fn regex(&self) -> &Regex {
+        &self.regex
     }
 
     /// The groups, the whole match among them.
@@ -56,6 +70,10 @@ impl Expression {
 
     /// True if some of the text from a place on matches: then [`Self::group`] tells where.
     pub(crate) fn find(&mut self, text: &[u8], from: usize) -> bool {
+        self.searches += 1;
+        if self.searches == SEARCHES_MIN {
+            self.prepare();
+        }
         self.is_in_slots = !self.one_pass.is_empty();
         if !self.is_in_slots {
             return self.regex.captures_read_at(&mut self.locations, text, from).is_some();
@@ -117,8 +135,11 @@ fn one_pass(translated: &str) -> Option<Vec<DFA>> {
     let HirKind::Concat(parts) = whole.kind() else { return None };
     let optional: Vec<usize> =
         (0..parts.len()).filter(|at| alternatives(&parts[*at]).is_some()).collect();
+    if optional.len() > OPTIONAL_MAX || !parts.iter().all(takes_most) {
+        return None;
+    }
     let alone = optional.iter().map(|at| vec![*at]);
-    let all = (2..=OPTIONAL_MAX).contains(&optional.len()).then(|| optional.clone());
+    let all = (optional.len() > 1).then(|| optional.clone());
     alone.chain(all).find_map(|chosen| {
         let mut expanded = vec![Vec::new()];
         for (at, part) in parts.iter().enumerate() {
@@ -133,18 +154,29 @@ fn one_pass(translated: &str) -> Option<Vec<DFA>> {
     })
 }
 
-/// An optional part as what it may be, in the order in which that is tried.
+/// An optional part as what it may be, in the order in which that is tried: more first.
 fn alternatives(part: &Hir) -> Option<Vec<Hir>> {
     let HirKind::Repetition(repeated) = part.kind() else { return None };
-    if (repeated.min, repeated.max) != (0, Some(1)) {
-        return None;
+    let is_optional = (repeated.min, repeated.max) == (0, Some(1)) && repeated.greedy;
+    is_optional.then(|| vec![(*repeated.sub).clone(), Hir::empty()])
+}
+
+/// True if an expression takes as much as it can and looks at nothing else than the ends of the text.
+fn takes_most(expression: &Hir) -> bool {
+    match expression.kind() {
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) => true,
+        HirKind::Look(look) => matches!(look, Look::Start | Look::End),
+        HirKind::Repetition(repeated) => repeated.greedy && takes_most(&repeated.sub),
+        HirKind::Capture(group) => takes_most(&group.sub),
+        HirKind::Concat(parts) => parts.iter().all(takes_most),
+        HirKind::Alternation(branches) => branches
+            .iter()
+            .all(|it| takes_most(it) && it.properties().minimum_len().is_some_and(|it| it > 0)),
     }
-    let (with, without) = ((*repeated.sub).clone(), Hir::empty());
-    Some(if repeated.greedy { vec![with, without] } else { vec![without, with] })
 }
 
 fn automaton(expression: &Hir) -> Option<DFA> {
-    let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(SIZE_MAX));
+    let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(ONE_PASS_SIZE_MAX));
     let nfa = thompson::Compiler::new().configure(config).build_from_hir(expression).ok()?;
     let config = DFA::config().size_limit(Some(ONE_PASS_SIZE_MAX));
     DFA::builder().configure(config).build_from_nfa(nfa).ok()
@@ -254,7 +286,7 @@ mod tests {
     const EXPRESSIONS: &[(&str, usize)] = &[
         (r"^https?://(?:www\.)?([^/]+)/.*$", 2),
         (r"^(?:(h)ttps?://)?(w.\.)?([^/]*)(/.*)?$", 8),
-        (r"^a??(a?b)", 2),
+        (r"^a??(a?b)", 0),
         (r"^(a)?(a)?(a)?b", 8),
         (r"^(\w+)=(\w*)", 1),
         (r"^(a|ab)(c|bcd)?", 0),
@@ -262,6 +294,12 @@ mod tests {
         (r"(?m)^(a?)b", 0),
         (r"(a?)b$", 0),
         (r"^(?i)(K)?k", 2),
+        (r"^(a*?)(b)?(b*)", 0),
+        (r"^(k)??(b)?(b*)", 0),
+        (r"^(a*)(\b)?", 0),
+        (r"^(|x)?(?:[^x])?(a*)?", 0),
+        (r"^(bcd)?(?:[^x])(?:a|bx)*(?:\b)?", 0),
+        (r"^(?:a|b)?(ab|x)?[a-x]*", 4),
     ];
 
     #[test]
@@ -294,6 +332,7 @@ mod tests {
         ];
         for (pattern, automata) in EXPRESSIONS {
             let mut expression = Expression::new("match", pattern.as_bytes()).unwrap();
+            expression.prepare();
             assert_eq!(expression.one_pass.len(), *automata, "{pattern}");
             let regex = compiled("match", pattern.as_bytes()).unwrap();
             for _ in 0..5_000 {

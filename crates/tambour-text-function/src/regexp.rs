@@ -56,9 +56,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         })
     }),
     Function::new("extractGroups", rule!(Text ConstText => array_of(DataType::String)), |c| {
-        let texts = c.texts(0)?;
-        with_groups(c)?;
-        let mut expression = constant(c, 1)?;
+        let (texts, mut expression) = (c.texts(0)?, with_groups(c)?);
         c.make_text_lists(|row, list| {
             let text = texts.get(row);
             if expression.find(text, 0) {
@@ -168,21 +166,21 @@ fn multi(call: &Call) -> Result<Vec<Vec<u64>>, FunctionError> {
     Ok(found)
 }
 
-fn with_groups(call: &Call) -> Result<Regex, FunctionError> {
-    let regex = plain(call, 1)?;
-    match regex.captures_len() {
+fn with_groups(call: &Call) -> Result<Expression, FunctionError> {
+    let expression = constant(call, 1)?;
+    match expression.groups() {
         1 => Err(wrong(call.name, "the regular expression has no groups")),
         count if count > GROUPS_MAX => {
             Err(wrong(call.name, format!("there are more than {GROUPS_MAX} groups")))
         }
-        _ => Ok(regex),
+        _ => Ok(expression),
     }
 }
 
 /// One array per match, with its groups.
 fn vertical(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let (texts, regex) = (call.texts(0)?, with_groups(call)?);
-    let groups = regex.captures_len() - 1;
+    let (texts, expression) = (call.texts(0)?, with_groups(call)?);
+    let (regex, groups) = (expression.regex(), expression.groups() - 1);
     let mut matches = Vec::with_capacity(call.rows);
     let flat = call.make_text_lists(|row, list| {
         let mut count = 0;
@@ -199,8 +197,8 @@ fn vertical(call: &Call) -> Result<ArrayRef, FunctionError> {
 
 /// One array per group, with what it was in each match.
 fn horizontal(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let (texts, regex) = (call.texts(0)?, with_groups(call)?);
-    let groups = regex.captures_len() - 1;
+    let (texts, expression) = (call.texts(0)?, with_groups(call)?);
+    let (regex, groups) = (expression.regex(), expression.groups() - 1);
     let mut inner = Vec::new();
     let flat = call.make_text_lists(|row, list| {
         let found: Vec<_> = regex.captures_iter(texts.get(row)).collect();

@@ -115,7 +115,7 @@ impl Codes {
             match &mut self.kind {
                 Kind::Integers { values, .. } => values.push(0),
                 Kind::Texts(texts) => texts.values.push(Vec::new()),
-                // NULL is a text like others there.
+                // There, NULL has a code like any text.
                 Kind::Views(_) => {}
             }
         }
@@ -344,7 +344,7 @@ impl Codes {
 }
 
 impl Codes {
-    /// Bytes of its tables, about.
+    /// About how many bytes its tables take.
     pub(super) fn size(&self) -> usize {
         match &self.kind {
             Kind::Integers { table, values, .. } => table.len() * 4 + values.len() * 8,
@@ -489,7 +489,7 @@ impl Keys {
         found.reverse();
         Ok(found)
     }
-    /// Bytes of its tables, about.
+    /// About how many bytes its tables take.
     pub(super) fn size(&self) -> usize {
         let codes = self.codes.iter().map(Codes::size);
         let pairs = self.pairs.iter().map(|it| it.table.len() * 4 + it.groups.len() * 8);

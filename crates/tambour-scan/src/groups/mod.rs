@@ -1,10 +1,10 @@
-//! Partial aggregates whose groups are found by position instead of by hashing.
+//! Aggregates whose groups are found by position, where keys are narrow, instead of by hashing.
 //!
-//! A rule replaces the first stage of an aggregate, where all of its keys may be narrow, dictionaries or texts, by [`GroupsExec`]. It
-//! drives the engine's own accumulators, so that overflows, NULLs and states are the engine's; only the way from a row to its
-//! group is ours ([`keys`]). Where one operator sees all rows, it is the last stage as well, and keys that turn out wide go into a table
-//! of hashes ([`wide`]). Elsewhere, the groups so far are then handed out as any partial aggregate may, and the engine's own operator
-//! takes the rest. Where rows lie in the order of the keys, be it part by part, groups are runs ([`runs`]).
+//! A rule replaces the stages of an aggregate whose keys are integers, times, dictionaries or texts by [`GroupsExec`]. It drives the
+//! engine's own accumulators, so that overflows, NULLs and states are the engine's; only the way from a row to its group is ours ([`keys`]).
+//! Keys that turn out wide go into a table of hashes ([`wide`]); what has no place there is left to the engine's own operator, after the
+//! groups so far. Where one operator sees all rows, there is no second stage; elsewhere that has groups of the same kind. Where rows lie
+//! in the order of the keys, be it part by part, groups are runs ([`runs`]).
 
 pub mod first;
 mod keys;
@@ -28,7 +28,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
-use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, AggregateMode};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::projection::ProjectionExec;
@@ -128,6 +128,11 @@ fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn E
     if !is_plain(aggregate) || !(is_linear || (is_free && is_whole)) {
         return Ok(None);
     }
+    if aggregate.mode().input_mode() == AggregateInputMode::Partial {
+        let is_fit = is_linear && is_codable(aggregate)?;
+        let last = || GroupsExec::new(Arc::new(aggregate.clone()));
+        return if is_fit { Ok(Some(Arc::new(last()?))) } else { Ok(None) };
+    }
     let Some(partial) = first_stage(aggregate)? else { return Ok(None) };
     match aggregate.mode() {
         AggregateMode::Partial if partial.schema() == aggregate.schema() => Ok(Some(partial)),
@@ -153,16 +158,24 @@ fn replaced(aggregate: &AggregateExec, is_free: bool) -> Result<Option<Arc<dyn E
 
 /// The first stage of an aggregate by runs or by position; none if its keys allow neither.
 fn first_stage(aggregate: &AggregateExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let schema = aggregate.input().schema();
     if runs::are_in_pieces(aggregate)? {
         return Ok(Some(Arc::new(RunsExec::in_pieces(partial(aggregate)?))));
     }
-    for (key, _) in aggregate.group_expr().expr() {
-        if !keys::is_codable(&key.data_type(&schema)?) {
-            return Ok(None);
-        }
+    if !is_codable(aggregate)? {
+        return Ok(None);
     }
     Ok(Some(Arc::new(GroupsExec::new(Arc::new(partial(aggregate)?))?)))
+}
+
+/// True if values of all keys may have codes.
+fn is_codable(aggregate: &AggregateExec) -> Result<bool> {
+    let schema = aggregate.input().schema();
+    for (key, _) in aggregate.group_expr().expr() {
+        if !keys::is_codable(&key.data_type(&schema)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The first stage of the same aggregate.
@@ -177,10 +190,10 @@ fn partial(aggregate: &AggregateExec) -> Result<AggregateExec> {
     )
 }
 
-/// An aggregate with groups by position: the first stage of one, or the whole of one that all rows come to.
+/// An aggregate with groups by position: the first or the last stage of one, or the whole of one that all rows come to.
 #[derive(Debug)]
 pub struct GroupsExec {
-    /// The engine's operator for the first stage.
+    /// The engine's operator for the stage, the first if this is all of them.
     stock: Arc<AggregateExec>,
     /// The engine's operator for all of it, if this is all of it.
     whole: Option<Arc<AggregateExec>>,
@@ -193,10 +206,14 @@ impl GroupsExec {
     pub fn stock(&self) -> &Arc<AggregateExec> {
         self.whole.as_ref().unwrap_or(&self.stock)
     }
-    /// Groups by position in place of an operator of the engine: a partial aggregate, or one that has a single stage.
+    /// Groups by position in place of an operator of the engine.
     pub fn new(stock: Arc<AggregateExec>) -> Result<Self> {
-        let properties = Arc::new(in_no_order(&stock, EmissionType::Final));
-        let metrics = ExecutionPlanMetricsSet::new();
+        let mut properties = in_no_order(&stock, EmissionType::Final);
+        if stock.mode().input_mode() == AggregateInputMode::Partial {
+            properties =
+                properties.with_partitioning(stock.properties().output_partitioning().clone());
+        }
+        let (properties, metrics) = (Arc::new(properties), ExecutionPlanMetricsSet::new());
         let (stock, whole) = match stock.mode() {
             AggregateMode::Single => (Arc::new(partial(&stock)?), Some(stock)),
             _ => (stock, None),

@@ -10,25 +10,31 @@ use crate::texts::not_utf8;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Field, SchemaRef};
-use datafusion::common::Result;
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, aggregate_expressions};
+use datafusion::physical_plan::aggregates::{
+    AggregateExec, AggregateInputMode, AggregateMode, aggregate_expressions,
+};
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder,
 };
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
-use futures::stream::{self, StreamExt};
+use futures::stream::{self, Stream, StreamExt};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Metric: partitions whose keys turned out wide.
 const WIDE: &str = "wide_keys";
+
+/// Rows after which a first stage looks whether it groups any, and how many groups of a hundred rows are too many.
+const PROBE_ROWS: usize = 100_000;
+const PROBE_GROUPS: usize = 80;
 
 /// Aggregates whose state for a single row costs no more than the row.
 const CHEAP: &[&str] = &["count", "sum", "avg", "min", "max"];
@@ -40,8 +46,10 @@ struct Groups {
     /// See [`super::GroupsExec`].
     whole: Option<Arc<AggregateExec>>,
     keys: Keys,
-    /// The groups by keys that turned out wide, where no other stage follows.
+    /// The groups by keys that turned out wide.
     table: Option<Wide>,
+    /// Rows that were grouped.
+    rows: usize,
     types: Vec<DataType>,
     key_expressions: Vec<Arc<dyn PhysicalExpr>>,
     arguments: Vec<Vec<Arc<dyn PhysicalExpr>>>,
@@ -80,7 +88,8 @@ pub(super) fn run(
         key_expressions.iter().map(|key| key.data_type(&schema)).collect();
     let accumulators: Result<Vec<_>> =
         stock.aggr_expr().iter().map(|it| it.create_groups_accumulator()).collect();
-    let mut arguments = aggregate_expressions(stock.aggr_expr(), &AggregateMode::Partial, 0)?;
+    let states = key_expressions.len();
+    let mut arguments = aggregate_expressions(stock.aggr_expr(), stock.mode(), states)?;
     let mut key_expressions = key_expressions;
     if ScanOptions::of(context.session_config().options()).scan_dictionaries {
         for expr in key_expressions.iter_mut().chain(arguments.iter_mut().flatten()) {
@@ -88,13 +97,14 @@ pub(super) fn run(
         }
     }
     let types = types?;
-    // A single text is looked up in a table of hashes in any case.
-    let is_text = matches!(types.as_slice(), [DataType::Utf8View | DataType::BinaryView]);
+    // A text is looked up in a table of hashes in any case: the other keys may as well be there.
+    let is_text = types.iter().any(|it| matches!(it, DataType::Utf8View | DataType::BinaryView));
     let options = ScanOptions::of(context.session_config().options());
-    let is_table = is_text && whole.is_some() && options.scan_wide_groups;
+    let is_table = is_text && options.scan_wide_groups;
     let groups = Groups {
         keys: Keys::new(&types),
         table: Wide::new(&types).filter(|_| is_table),
+        rows: 0,
         types,
         key_expressions,
         arguments,
@@ -124,7 +134,7 @@ async fn next(mut state: State, rows: usize) -> Result<Option<(RecordBatch, Stat
                     let batch = batch?;
                     if groups.add(&batch)? {
                         State::Grouping(groups, input)
-                    } else if groups.is_damaged() {
+                    } else if groups.is_damaged() && !groups.is_last() {
                         // The engine's operator, which sees texts, finds and tells where.
                         let stock = groups.whole.as_ref().unwrap_or(&groups.stock);
                         State::Rest(stock.execute(groups.partition, groups.context)?)
@@ -158,10 +168,20 @@ impl Groups {
         if self.table.is_none() {
             self.wide.add(1);
         }
+        let rows = self.context.session_config().batch_size();
+        if self.is_last() {
+            let first = slices(self.hand_out()?, rows).chain(stream::iter([Ok(batch)]));
+            let states = RecordBatchStreamAdapter::new(input.schema(), first.chain(input));
+            let last = over(&self.stock, once(Box::pin(states))?)?;
+            return Ok(State::Rest(last.execute(0, Arc::clone(&self.context))?));
+        }
         let rest = rest(&self.stock, batch, input, &self.context_of_rest())?;
         let groups = self.hand_out()?;
-        let Some(whole) = &self.whole else { return Ok(State::Handing(groups, 0, Some(rest))) };
-        let states = stream::once(futures::future::ready(Ok(groups))).chain(rest);
+        let Some(whole) = &self.whole else {
+            self.baseline.record_output(groups.num_rows());
+            return Ok(State::Handing(groups, 0, Some(rest)));
+        };
+        let states = slices(groups, rows).chain(rest);
         let states = RecordBatchStreamAdapter::new(self.stock.schema(), states);
         let last = AggregateExec::try_new(
             AggregateMode::Final,
@@ -171,7 +191,22 @@ impl Groups {
             once(Box::pin(states))?,
             whole.input_schema(),
         )?;
+        if last.schema() != whole.schema() {
+            return internal_err!("the last stage of an aggregate gives another schema");
+        }
         Ok(State::Rest(last.execute(0, Arc::clone(&self.context))?))
+    }
+
+    /// True for the last of two stages, which merges states.
+    fn is_last(&self) -> bool {
+        self.stock.mode().input_mode() == AggregateInputMode::Partial
+    }
+
+    /// True for a first stage that has nearly as many groups as rows.
+    fn is_useless(&self) -> bool {
+        let is_first = self.whole.is_none() && !self.is_last();
+        let groups = self.count.saturating_mul(100);
+        is_first && self.rows >= PROBE_ROWS && groups / PROBE_GROUPS > self.rows
     }
 
     fn is_damaged(&self) -> bool {
@@ -189,9 +224,8 @@ impl Groups {
             return table.groups(keys);
         }
         let found = self.keys.groups(keys)?;
-        let options = self.context.session_config().options();
-        let is_last = self.whole.is_some() && ScanOptions::of(options).scan_wide_groups;
-        if found.is_some() || self.keys.is_damaged() || !is_last {
+        let options = ScanOptions::of(self.context.session_config().options());
+        if found.is_some() || self.keys.is_damaged() || !options.scan_wide_groups {
             return Ok(found);
         }
         let Some(mut table) = Wide::new(&self.types) else { return Ok(None) };
@@ -203,13 +237,13 @@ impl Groups {
         self.table.insert(table).groups(keys)
     }
 
-    /// Where the last stage follows right away, the engine's first stage hands on each row as a group of its own.
+    /// Where the last stage follows right away, or rows are of groups of their own, the engine's first stage hands on each row as a group.
     fn context_of_rest(&self) -> Arc<TaskContext> {
         let config = self.context.session_config();
         let mut calls = self.stock.aggr_expr().iter();
         let is_cheap = calls.all(|it| CHEAP.contains(&it.fun().name()));
-        if self.whole.is_none() || !is_cheap || !ScanOptions::of(config.options()).scan_wide_groups
-        {
+        let is_skipped = self.whole.is_some() || self.is_useless();
+        if !is_skipped || !is_cheap || !ScanOptions::of(config.options()).scan_wide_groups {
             return Arc::clone(&self.context);
         }
         let mut config = config.clone();
@@ -233,6 +267,9 @@ impl Groups {
     fn add(&mut self, batch: &RecordBatch) -> Result<bool> {
         let time = self.baseline.elapsed_compute().clone();
         let _timer = time.timer();
+        if self.is_useless() {
+            return Ok(false);
+        }
         let keys = evaluated(&self.key_expressions, batch)?;
         let Some(groups) = self.of(&keys)? else { return Ok(false) };
         let table = self.table.as_ref().map_or_else(|| self.keys.size(), Wide::size);
@@ -241,10 +278,16 @@ impl Groups {
             return Ok(false);
         }
         self.count = self.len();
+        self.rows += batch.num_rows();
+        let is_last = self.is_last();
         let filters = self.stock.filter_expr();
         let each = self.accumulators.iter_mut().zip(&self.arguments).zip(filters);
         for ((accumulator, arguments), filter) in each {
             let values = evaluated(arguments, batch)?;
+            if is_last {
+                accumulator.merge_batch(&values, &groups, self.count)?;
+                continue;
+            }
             let filter = filter.as_ref().map(|filter| chosen(filter, batch)).transpose()?;
             accumulator.update_batch(&values, &groups, filter.as_ref(), self.count)?;
         }
@@ -260,14 +303,16 @@ impl Groups {
 
     /// All groups, as the next stage wants them: where there is none, with their results.
     fn finished(&mut self) -> Result<RecordBatch> {
-        let Some(whole) = self.whole.as_ref().map(Arc::clone) else { return self.hand_out() };
+        let last = self.whole.as_ref().or_else(|| self.is_last().then_some(&self.stock));
+        self.baseline.record_output(self.count);
+        let Some(schema) = last.map(|it| it.schema()) else { return self.hand_out() };
         let mut columns = self.key_values()?;
         for accumulator in &mut self.accumulators {
             if self.count > 0 {
                 columns.push(accumulator.evaluate(EmitTo::All)?);
             }
         }
-        self.batch(whole.schema(), columns)
+        self.batch(schema, columns)
     }
 
     /// All groups that have rows, with the states of their aggregates.
@@ -278,7 +323,8 @@ impl Groups {
                 columns.extend(accumulator.state(EmitTo::All)?);
             }
         }
-        self.batch(self.stock.schema(), columns)
+        let schema = if self.is_last() { self.stock.input().schema() } else { self.stock.schema() };
+        self.batch(schema, columns)
     }
 
     fn batch(&mut self, schema: SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
@@ -286,9 +332,17 @@ impl Groups {
         if self.count == 0 {
             return Ok(RecordBatch::new_empty(schema));
         }
-        self.baseline.record_output(self.count);
         Ok(RecordBatch::try_new(schema, columns)?)
     }
+}
+
+/// A batch in pieces: whoever runs out of memory can give some of it away between two of them.
+fn slices(batch: RecordBatch, rows: usize) -> impl Stream<Item = Result<RecordBatch>> {
+    let starts = (0..batch.num_rows()).step_by(rows.max(1));
+    stream::iter(starts.map(move |start| {
+        let count = rows.min(batch.num_rows() - start);
+        Ok(batch.slice(start, count))
+    }))
 }
 
 /// The engine's own operator over a batch and what follows it.
@@ -365,7 +419,7 @@ pub(super) fn evaluated(
 pub(super) fn chosen(filter: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<BooleanArray> {
     let values = filter.evaluate(batch)?.into_array(batch.num_rows())?;
     let Some(values) = values.as_boolean_opt() else {
-        return datafusion::common::internal_err!("a filter is not a condition: {filter}");
+        return internal_err!("a filter is not a condition: {filter}");
     };
     Ok(values.clone())
 }

@@ -1,4 +1,4 @@
-//! Groups of keys that are many: a table of hashes, beside the values of each key one after another. Dictionaries have codes instead.
+//! Finds groups of keys with many values: a table of hashes, and the values of each key one after another. Dictionaries have codes instead.
 //!
 //! The slots of a batch of rows are looked up before the first of them is compared with anything, so that the processor waits for
 //! many places in memory at once. A view holds a text of up to 12 bytes whole: such texts are hashed and compared as one number.
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const GROUPS_MAX: usize = 1 << 31;
 /// Bytes of the longer texts of a key above which the table is refused.
 const BYTES_MAX: usize = 1 << 31;
-/// Slots of the least table.
+/// Slots of the smallest table.
 const SLOTS_MIN: usize = 1 << 10;
 /// The hash in a slot; below are the bits of the group, counted from 1.
 const TAG: u64 = !0 << 32;
@@ -43,7 +43,7 @@ pub(super) struct Wide {
     groups_max: usize,
     /// Of each group.
     hashes: Vec<u64>,
-    /// At most half of them taken.
+    /// At most half of them are taken.
     slots: Vec<u64>,
     is_damaged: bool,
 }
@@ -195,14 +195,15 @@ impl Wide {
         });
         self.is_damaged || codes.any(|it| it.is_damaged())
     }
-    /// Bytes that it takes, about.
+    /// About how many bytes it takes.
     pub(super) fn size(&self) -> usize {
         let columns = self.columns.iter().map(|it| match &it.kind {
             Kind::Integers(values) => values.capacity() * 8,
             Kind::Dictionary(codes, values) => codes.size() + values.capacity() * 8,
             Kind::Texts { views, bytes } => views.capacity() * 16 + bytes.capacity(),
         });
-        columns.sum::<usize>() + (self.hashes.capacity() + self.slots.capacity()) * 8
+        let nulls = self.columns.iter().map(|it| it.nulls.capacity());
+        columns.chain(nulls).sum::<usize>() + (self.hashes.capacity() + self.slots.capacity()) * 8
     }
 
     /// The groups of some rows; `None` if there are too many groups, or a text is damaged. Groups of a refused batch have no rows: see
@@ -280,7 +281,7 @@ impl Wide {
     /// Makes room for `count` more groups.
     fn reserve(&mut self, count: usize) {
         let most = self.hashes.len() + count;
-        if most * 2 <= self.slots.len() {
+        if most * 2 <= self.slots.len() && !self.slots.is_empty() {
             return;
         }
         let size = (most * 4).next_power_of_two().max(SLOTS_MIN);
@@ -423,7 +424,7 @@ mod tests {
     use arrow::datatypes::{Date32Type, Int32Type, UInt64Type};
     use std::collections::HashMap;
 
-    /// One of three keys that repeat and grow, over many batches.
+    /// Four keys whose values repeat and grow, over many batches.
     #[test]
     fn equal_keys_have_equal_groups() {
         let small = DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8View));
@@ -499,6 +500,14 @@ mod tests {
         assert_eq!(shown, [None, Some(""), Some("a"), Some("a"), None]);
         let shown: Vec<_> = values[1].as_primitive::<Int32Type>().iter().collect();
         assert_eq!(shown, [Some(0), None, Some(0), None, None]);
+    }
+
+    #[test]
+    fn no_rows_have_no_groups() {
+        let mut wide = Wide::new(&[DataType::Int32]).unwrap();
+        let none: ArrayRef = Arc::new(Int32Array::from(Vec::<i32>::new()));
+        assert_eq!(wide.groups(&[none]).unwrap(), Some(Vec::new()));
+        assert_eq!(wide.taken(0).unwrap()[0].len(), 0);
     }
 
     #[test]

@@ -370,7 +370,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(if is_one { Transformed::yes(typed.data) } else { typed })
         }
         Expr::AggregateFunction(call) => aggregate(call, schema),
-        Expr::ScalarSubquery(query) => correlated::without_zeros(query),
+        Expr::ScalarSubquery(query) => correlated::without_empty(query),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
     }

@@ -2,7 +2,13 @@
 
 use crate::filters::condition;
 use crate::support::{Fixture, Numbers, batches, definition, insert, lines, text};
-use tambour_sql::Session;
+use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
+use arrow::compute::cast;
+use std::sync::Arc;
+use tambour_part::types::{Strings, arrow_schema};
+use tambour_sql::{Session, SessionOptions};
+use tambour_table::Table;
+use tambour_table::schema::TableDefinition;
 
 pub(crate) fn set(session: &Session, setting: &str, value: bool) {
     assert!(batches(session, &format!("SET {setting} = {value}")).is_empty());
@@ -121,6 +127,26 @@ pub(crate) fn counter(session: &Session, statement: &str, name: &str) -> u64 {
     let Some((_, after)) = text.split_once(&format!("{name}=")) else { return 0 };
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or_else(|_| panic!("{name} in {text}"))
+}
+
+#[test]
+fn granules_are_left_out_by_a_key_that_is_a_dictionary() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("t");
+    let definition = TableDefinition::parse(
+        "CREATE TABLE t (l LowCardinality(String), v UInt32) ENGINE = MergeTree ORDER BY l \
+         SETTINGS index_granularity = 64",
+    )
+    .unwrap();
+    let schema = arrow_schema(&definition.plain_columns(), Strings::Utf8);
+    let texts = StringArray::from_iter_values((0..6400).map(|row| format!("{:04}", row / 8)));
+    let texts = cast(&texts, schema.field(0).data_type()).unwrap();
+    let columns: Vec<ArrayRef> = vec![texts, Arc::new(UInt32Array::from_iter_values(0..6400))];
+    insert(&path, &definition, RecordBatch::try_new(Arc::new(schema), columns).unwrap());
+    let session = Session::new(&SessionOptions { threads: 1, ..Default::default() }).unwrap();
+    session.register(Arc::new(Table::open(&path).unwrap())).unwrap();
+    let statement = "SELECT v FROM t ORDER BY l DESC LIMIT 5";
+    assert!(counter(&session, statement, "granules_skipped") >= 90, "{statement}");
 }
 
 #[test]

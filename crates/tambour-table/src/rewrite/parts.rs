@@ -95,7 +95,7 @@ impl Rewrite {
     }
 
     /// Puts the parts of another table in the place of some of a partition, as if they had been merged here into one, or written
-    /// anew one by one: they have the names that they would have then. No part in the place of all drops them.
+    /// anew one by one: they have the names that they would have then. A source without parts drops them.
     pub fn replace_parts(&mut self, parts: &[String], source: &Table) -> Result<(), TableError> {
         let names: Vec<PartName> =
             parts.iter().map(|part| self.name(part)).collect::<Result<_, _>>()?;
