@@ -28,7 +28,7 @@ const KIB: u64 = 1024;
 const FREE: [u64; 19] =
     [0, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 384, 512, 1024, 1536, 2048, 4096, 16384];
 
-/// A file that leaves so many bytes of the file system free.
+/// A file that leaves this many bytes of the file system free.
 fn ballast(path: &Path, free: u64) {
     let mut file = File::create(path).unwrap();
     let zeros = vec![0; 64 << 10];

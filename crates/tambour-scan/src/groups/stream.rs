@@ -11,7 +11,7 @@ use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::common::{Result, internal_err};
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
 use datafusion::physical_expr::expressions::Column;
@@ -24,13 +24,16 @@ use datafusion::physical_plan::metrics::{
 };
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
-use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PhysicalExpr};
 use futures::stream::{self, Stream, StreamExt};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Metric: partitions whose keys turned out wide.
 const WIDE: &str = "wide_keys";
+
+/// The part of the memory that the tables of one stage may take together: the engine, which takes over above that, can spill.
+const MEMORY_SHARE: usize = 4;
 
 /// Rows after which a first stage looks whether it groups any, and how many groups of a hundred rows are too many.
 const PROBE_ROWS: usize = 100_000;
@@ -55,6 +58,8 @@ struct Groups {
     arguments: Vec<Vec<Arc<dyn PhysicalExpr>>>,
     accumulators: Vec<Box<dyn GroupsAccumulator>>,
     reservation: MemoryReservation,
+    /// Bytes above which the engine takes over.
+    bytes_max: usize,
     /// Groups that have rows.
     count: usize,
     partition: usize,
@@ -101,7 +106,13 @@ pub(super) fn run(
     let is_text = types.iter().any(|it| matches!(it, DataType::Utf8View | DataType::BinaryView));
     let options = ScanOptions::of(context.session_config().options());
     let is_table = is_text && options.scan_wide_groups;
+    let partitions = stock.input().output_partitioning().partition_count();
+    let bytes_max = match context.memory_pool().memory_limit() {
+        MemoryLimit::Finite(limit) => limit / MEMORY_SHARE / partitions.max(1),
+        _ => usize::MAX,
+    };
     let groups = Groups {
+        bytes_max,
         keys: Keys::new(&types),
         table: Wide::new(&types).filter(|_| is_table),
         rows: 0,
@@ -274,7 +285,7 @@ impl Groups {
         let Some(groups) = self.of(&keys)? else { return Ok(false) };
         let table = self.table.as_ref().map_or_else(|| self.keys.size(), Wide::size);
         let size = self.accumulators.iter().map(|it| it.size()).sum::<usize>() + table;
-        if self.reservation.try_resize(size).is_err() {
+        if size > self.bytes_max || self.reservation.try_resize(size).is_err() {
             return Ok(false);
         }
         self.count = self.len();
