@@ -7,8 +7,9 @@ use super::fault::Fault;
 use super::tree::{self, Decode};
 use super::{Source, Sources, StreamName};
 use crate::types::Strings;
-use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray};
+use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray, UInt32Array};
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use arrow_select::take::take;
 use std::sync::Arc;
 
 /// The longest string that a view can hold.
@@ -17,6 +18,10 @@ pub(super) const BYTES_MAX: usize = i32::MAX as usize;
 const INLINE_MAX: usize = 12;
 /// Views that are allocated before any string was seen.
 const UNSEEN_MAX: usize = 1 << 18;
+/// Lengths up to this one are looked up where only lengths are asked for.
+const KNOWN_MAX: usize = 1 << 12;
+/// The place of a length that no string has had.
+const UNSEEN: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -46,15 +51,13 @@ impl Decode for Reader {
             match &self.sizes {
                 None if self.is_blank => {
                     let sizes = inline_sizes(sources.stream(&self.name)?, total)?;
-                    views.blank(&sizes)?;
-                    return views.finish(self.strings, nulls);
+                    return blank(&sizes, self.strings, nulls);
                 }
                 None => views.read_inline(sources.stream(&self.name)?)?,
                 Some(sizes) => {
                     let sizes = read_values(sources.stream(sizes)?, total, 8)?;
                     if self.is_blank {
-                        views.blank(sizes.typed_data())?;
-                        return views.finish(self.strings, nulls);
+                        return blank(sizes.typed_data(), self.strings, nulls);
                     }
                     views.read_sized(sources.stream(&self.name)?, sizes.typed_data())?;
                 }
@@ -157,16 +160,6 @@ impl Views {
         Ok(())
     }
 
-    /// Strings of these lengths whose bytes are all zero: the longer ones share them.
-    fn blank(&mut self, sizes: &[u64]) -> Result<(), Fault> {
-        let most = length_of(sizes.iter().copied().max().unwrap_or_default())?;
-        self.found.extend(sizes.iter().map(|size| u128::from(*size)));
-        if most > INLINE_MAX {
-            self.buffers.push(Buffer::from_vec(vec![0_u8; most]));
-        }
-        Ok(())
-    }
-
     /// One string of which the bytes come next, wherever the block ends.
     fn straddling(&mut self, source: &mut dyn Source, length: u64) -> Result<(), Fault> {
         let length = length_of(length)?;
@@ -205,6 +198,35 @@ impl Views {
             }
         }
     }
+}
+
+/// Strings of these lengths whose bytes are all zero. Arrow looks at every byte of a text that it is told of, so it is told of one
+/// for each length, and the rows take theirs from those.
+fn blank(sizes: &[u64], strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, Fault> {
+    let most = length_of(sizes.iter().copied().max().unwrap_or_default())?;
+    let mut each = Views::new(0);
+    let mut known = vec![UNSEEN; most.min(KNOWN_MAX) + 1];
+    let mut rows = Vec::with_capacity(sizes.len());
+    for &size in sizes {
+        let place = u32::try_from(each.found.len()).unwrap_or(UNSEEN);
+        // No length is above the greatest, which was found to fit; the rare long ones are not kept in mind.
+        let seen = usize::try_from(size).ok().and_then(|size| known.get_mut(size));
+        if let Some(seen) = seen {
+            if *seen == UNSEEN {
+                *seen = place;
+                each.found.push(u128::from(size));
+            }
+            rows.push(*seen);
+        } else {
+            each.found.push(u128::from(size));
+            rows.push(place);
+        }
+    }
+    if most > INLINE_MAX {
+        each.buffers.push(Buffer::from_vec(vec![0_u8; most]));
+    }
+    let each = each.finish(strings, None)?;
+    Ok(take(&each, &UInt32Array::try_new(rows.into(), nulls)?, None)?)
 }
 
 /// Where the string begins whose length is at `at`, and its length, if it lies in these bytes as a whole.

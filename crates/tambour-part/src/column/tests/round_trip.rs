@@ -76,6 +76,29 @@ proptest! {
     }
 }
 
+#[test]
+fn lengths_alone_of_texts_of_all_lengths() {
+    let lengths = [0, 1, 12, 13, 300, 4095, 4096, 4097, 4098, 9000, 4097, 13, 9000, 0];
+    let texts =
+        lengths.iter().enumerate().map(|(row, length)| (row % 5 != 3).then(|| "x".repeat(*length)));
+    let texts: StringViewArray = texts.collect();
+    let values: ArrayRef = Arc::new(texts.clone());
+    let data_type = data_type("Nullable(String)");
+    let written = write(&data_type, &values, 5).unwrap();
+    for strings in [Strings::Utf8, Strings::Binary] {
+        let mut reader = ColumnReader::new("c", &data_type, &Layout::default(), strings).unwrap();
+        reader.only_lengths();
+        let mut sources = MarkedSources::new(&written, &[100], true);
+        sources.jump(0);
+        let found = read_on(&mut reader, &mut sources, 0..written.rows.len()).unwrap();
+        assert_eq!(found.data_type(), &data_type.arrow(strings));
+        let found = arrow_cast::cast(&found, &Arrow::Utf8View).unwrap();
+        let of =
+            |it: &StringViewArray| it.iter().map(|text| text.map(str::len)).collect::<Vec<_>>();
+        assert_eq!(of(found.as_string_view()), of(&texts));
+    }
+}
+
 /// Writes an array in several Arrow forms; all must give the same bytes.
 fn same_bytes(text: &str, forms: &[ArrayRef]) {
     let data_type = data_type(text);
