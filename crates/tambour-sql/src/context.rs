@@ -22,13 +22,16 @@ use datafusion::config::Dialect;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{SendableRecordBatchStream, SessionStateBuilder};
+use datafusion::execution::{
+    SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext,
+};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
 use futures::StreamExt;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -283,10 +286,12 @@ impl Session {
     pub(crate) async fn planned(&self, prepared: Prepared, text: &str) -> Result<Query, SqlError> {
         let Prepared { statement, format, notes, task, ending } = prepared;
         let switches = self.switched(&task, ending.switches);
+        // One for the whole query: it holds a name for each function.
+        let state = self.context.state();
         let plan = if matches!(task, Task::Nothing | Task::Switch(_)) {
             LogicalPlanBuilder::empty(false).build()?
         } else {
-            self.plan(statement, text, switches).await?
+            self.plan(&state, statement, text, switches).await?
         };
         guard::check(&plan)?;
         if let Some((explained, is_run)) = explain::wanted(&plan) {
@@ -301,7 +306,9 @@ impl Session {
         if task == Task::Rows {
             check_results(plan.schema().inner())?;
         }
+        let has_effect = matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_));
         let frame = match task {
+            Task::Rows if !has_effect => DataFrame::new(state, plan),
             Task::Rows | Task::Nothing | Task::Switch(_) | Task::Change(_) => {
                 self.context.execute_logical_plan(plan).await?
             }
@@ -313,7 +320,7 @@ impl Session {
         let Ending { totals, fill, .. } = ending;
         let totals = match totals {
             Some(statement) => {
-                let plan = self.plan(statement, text, switches).await?;
+                let plan = self.plan(&self.context.state(), statement, text, switches).await?;
                 Some(self.context.execute_logical_plan(plan).await?)
             }
             None => None,
@@ -329,11 +336,11 @@ impl Session {
     }
     async fn plan(
         &self,
+        state: &SessionState,
         statement: Statement,
         text: &str,
         switches: Switches,
     ) -> Result<LogicalPlan, SqlError> {
-        let state = self.context.state();
         let planned = Box::pin(state.statement_to_plan(statement)).await;
         let planned = planned.map_err(|error| self.explained(error, text))?;
         let is_merged = switches.merged == Some(true);
@@ -356,7 +363,8 @@ impl Session {
             let Some(expr) = expr else { continue };
             let query = dialect::parse_query(&format!("SELECT {expr}"))?;
             let statement = dialect::prepare_query(&query, &self.catalog())?.statement;
-            let plan = self.plan(statement, "", Switches::default()).await?;
+            let state = self.context.state();
+            let plan = self.plan(&state, statement, "", Switches::default()).await?;
             let batches = self.context.execute_logical_plan(plan).await?.collect().await?;
             let value = batches.iter().find(|batch| batch.num_rows() == 1);
             *place =
@@ -582,8 +590,22 @@ impl Query {
     }
     /// Starts it.
     pub async fn execute(self) -> Result<Execution, SqlError> {
-        let task = Arc::new(self.frame.task_ctx());
-        let plan = self.frame.create_physical_plan().await?;
+        let (state, plan) = self.frame.into_parts();
+        let plan = state.create_physical_plan(&plan).await?;
+        // Without functions: operators have theirs, and copying two thousand names takes as long as reading a small table.
+        let id = state.session_id().to_owned();
+        let (config, runtime) = (state.config().clone(), Arc::clone(state.runtime_env()));
+        let task = TaskContext::new(
+            None,
+            id,
+            config,
+            HashMap::new(),
+            HashMap::new(),
+            HashMap::new(),
+            HashMap::new(),
+            runtime,
+        );
+        let task = Arc::new(task);
         let stream = results::stream(arrival::run(&plan, task)?);
         let stream = match self.fill {
             Some(fill) => fill.stream(stream),
