@@ -172,6 +172,12 @@ fn or_default(function: &mut Function, base: &str) -> Result<Expr, DialectError>
         return Err(refused(format!("{base}OrDefault of NULL"), "it is NULL in every group"));
     }
     set_arguments(function, list);
+    if super::spread::is_lone(base) {
+        // These are NULL of no rows only.
+        let value = plain(function, base)?;
+        let zero = Expr::value(Value::Number("0.0".to_owned(), false));
+        return Ok(Expr::Function(call("coalesce", vec![value, zero])));
+    }
     if !is_count(base) && !base.starts_with("groupArray") && !base.starts_with("groupUniq") {
         mark(function, Otherwise::Default);
     }

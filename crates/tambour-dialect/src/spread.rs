@@ -24,6 +24,30 @@ const LONE: &[(&str, &str)] = &[
 const NEVER_NAN: &[&str] =
     &["varPop", "varSamp", "stddevPop", "stddevSamp", "STD", "regr_sxx", "regr_syy"];
 
+/// True for an aggregate that is NaN, and not NULL, of some rows.
+pub(super) fn is_lone(name: &str) -> bool {
+    LONE.iter().any(|(lone, _)| *lone == name)
+}
+
+/// 1, or NULL as `nothing` is, where the sum of squares of x is above 0.
+fn one_if_x_varies(squares: &Expr, nothing: Expr, otherwise: Expr) -> Expr {
+    let number = |text: &str| Box::new(Expr::value(Value::Number(text.to_owned(), false)));
+    let condition = Expr::BinaryOp {
+        left: Box::new(squares.clone()),
+        op: BinaryOperator::Gt,
+        right: number("0"),
+    };
+    let one =
+        Expr::BinaryOp { left: Box::new(nothing), op: BinaryOperator::Plus, right: number("1.0") };
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen { condition, result: Expr::Nested(Box::new(one)) }],
+        else_result: Some(Box::new(otherwise)),
+    }
+}
+
 /// What such a call is.
 pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
     let lone = LONE.iter().find(|(name, _)| *name == written);
@@ -53,7 +77,13 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
         Expr::Nested(Box::new(Expr::BinaryOp { left: Box::new(left), op, right: Box::new(zero()) }))
     };
     let nothing = over_zero(renamed(witness), BinaryOperator::Multiply);
-    let nan = over_zero(nothing, BinaryOperator::Divide);
+    let nan = over_zero(nothing.clone(), BinaryOperator::Divide);
+    // What does not vary is explained in full by what does.
+    let nan = if written == "regr_r2" {
+        one_if_x_varies(&renamed("regr_sxx"), nothing, nan)
+    } else {
+        nan
+    };
     let value = Expr::Function(call("coalesce", vec![value, nan]));
     if !written.ends_with("Stable") {
         return Some(value);

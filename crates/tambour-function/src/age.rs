@@ -4,7 +4,7 @@ use super::civil::{self, DAY};
 use super::moment::{self, Moments, expect_moment};
 use super::text::Texts;
 use super::zone::Zone;
-use super::{Call, Function, Operand, Signature, expect_count, wrong};
+use super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::ArrayRef;
 use tambour_part::types::DataType;
@@ -14,7 +14,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("age", age_type, age).any_case(),
     Function::new("timeDiff", difference_type, |c| {
         let (from, to) = (side(c, 0, None)?, side(c, 1, None)?);
-        c.make_integers(|row| i128::from(to.seconds(row)) - i128::from(from.seconds(row)))
+        // A Date is a DateTime here, and stays at its last second where it is later.
+        let is_date = |index: usize| {
+            c.operands.get(index).is_some_and(|it| *bare(&it.data_type) == DataType::Date)
+        };
+        let lasts = [0, 1].map(|index| if is_date(index) { i64::from(u32::MAX) } else { i64::MAX });
+        c.make_integers(|row| {
+            let (from, to) = (from.seconds(row).min(lasts[0]), to.seconds(row).min(lasts[1]));
+            i128::from(to) - i128::from(from)
+        })
     }),
 ];
 

@@ -100,7 +100,7 @@ fn bar(call: &Call) -> Result<ArrayRef, FunctionError> {
     let width = if call.operands.len() > 3 { call.floats(3)?.get(0) } else { 80.0 };
     call.make_texts(|row, out| {
         let (value, low, high) = (values.get(row), low.get(row), high.get(row));
-        let length = if value.is_nan() || low >= high || value <= low {
+        let length = if value.is_nan() || value <= low {
             0.0
         } else if value >= high {
             width

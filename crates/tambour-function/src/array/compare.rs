@@ -5,7 +5,7 @@ use super::super::{Operand, bare, cast};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, ListArray, PrimitiveArray, StructArray};
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{DataType as ArrowType, SortOptions};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Comparable {
     pub fn of_keys(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
         let form = |operand: &&Operand| match bare(&operand.data_type) {
             DataType::Float32 | DataType::Float64 => one_nan(&operand.values),
-            other => ordered(&operand.values, other),
+            other => plain(&operand.values, other),
         };
         Self::of_forms(&operands.iter().map(form).collect::<Result<Vec<_>, _>>()?)
     }
@@ -65,15 +65,41 @@ fn one_nan(values: &ArrayRef) -> Result<ArrayRef, FunctionError> {
     Ok(Arc::new(form))
 }
 
-/// The same values, ordered by Arrow as ClickHouse orders them.
+/// The same values, ordered by Arrow as ClickHouse orders them, however deep in arrays and tuples.
 fn ordered(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
+    let wrong = FunctionError::arrow("compare");
     Ok(match (bare(data_type), values.data_type()) {
+        (DataType::Array(item), ArrowType::List(field)) => {
+            let list = values.as_list::<i32>();
+            let items = ordered(list.values(), item)?;
+            let field = Arc::new(field.as_ref().clone().with_data_type(items.data_type().clone()));
+            let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
+            Arc::new(ListArray::try_new(field, offsets, items, nulls).map_err(wrong)?)
+        }
+        (DataType::Tuple(elements), ArrowType::Struct(fields)) if !fields.is_empty() => {
+            let tuple = values.as_struct();
+            let columns = tuple.columns().iter().zip(elements);
+            let columns = columns.map(|(column, (_, element))| ordered(column, element));
+            let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            let fields = fields.iter().zip(&columns).map(|(field, column)| {
+                Arc::new(field.as_ref().clone().with_data_type(column.data_type().clone()))
+            });
+            let nulls = tuple.nulls().cloned();
+            Arc::new(StructArray::try_new(fields.collect(), columns, nulls).map_err(wrong)?)
+        }
         (DataType::Float32 | DataType::Float64, _) => {
             let form = one_nan(values)?;
             let one_zero: PrimitiveArray<Float64Type> =
                 form.as_primitive::<Float64Type>().unary(|float: f64| float + 0.0);
             Arc::new(one_zero)
         }
+        (other, _) => plain(values, other)?,
+    })
+}
+
+/// The same of values that are neither floats nor looked into.
+fn plain(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
+    Ok(match (bare(data_type), values.data_type()) {
         (DataType::Enum8(_) | DataType::Enum16(_), ArrowType::Dictionary(key, _)) => {
             // Their keys are in the order of their numbers.
             let keys =

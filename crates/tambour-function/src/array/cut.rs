@@ -3,7 +3,7 @@
 
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, nullable, takes, type_at};
 use super::super::supertype::{common_type, supertype, widened};
-use super::super::{Call, Function, Operand, Signature, expect_count, wrong};
+use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use super::{Picks, null_at, one_each_or_null, plain_item};
 use crate::FunctionError;
 use arrow_array::{Array, ArrayRef};
@@ -135,6 +135,17 @@ fn fill_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
     takes(name, s, &[Kind::Array, Kind::Integer], &[Kind::Any])?;
     let item = plain_item(item_of(type_at(s, 0)));
     Ok(array_of(match s.get(2) {
+        // `arrayResize` makes items nullable, a shift does not: a default stands for a NULL that fills.
+        Some(filling) if name.starts_with("arrayShift") && !super::super::is_nullable(&item) => {
+            if filling.constant.as_ref().is_some_and(|it| it.null_count() > 0) {
+                return Err(wrong(
+                    name,
+                    "what fills the array is NULL, and so would be the result",
+                ));
+            }
+            supertype(&item, bare(&filling.data_type))
+                .ok_or_else(|| wrong(name, format!("{} does not fit {item}", filling.data_type)))?
+        }
         Some(filling) if super::super::is_nullable(&filling.data_type) => nullable(item),
         Some(filling) => supertype(&item, &filling.data_type)
             .ok_or_else(|| wrong(name, format!("{} does not fit {item}", filling.data_type)))?,
@@ -160,7 +171,12 @@ impl Filled {
         let items = widened(&lists.items.values, item)?;
         let count = items.len();
         let (filling, per_row) = match call.operands.get(2) {
-            Some(filling) => (widened(&filling.values, item)?, !filling.is_constant),
+            Some(filling) => {
+                let values = widened(&filling.values, item)?;
+                let is_kept = super::super::is_nullable(item) || values.null_count() == 0;
+                let values = if is_kept { values } else { without_nulls(&values)? };
+                (values, !filling.is_constant)
+            }
             None if super::super::is_nullable(&lists.item_type) => {
                 (arrow_array::new_null_array(items.data_type(), 1), false)
             }
@@ -173,6 +189,14 @@ impl Filled {
     fn filling(&self, row: usize) -> usize {
         self.count + if self.per_row { row } else { 0 }
     }
+}
+
+/// A default for each NULL.
+fn without_nulls(values: &ArrayRef) -> Result<ArrayRef, FunctionError> {
+    let default = super::super::element::default_of(values)?;
+    let rows = (0..values.len()).map(|row| if values.is_null(row) { (1, 0) } else { (0, row) });
+    let rows: Vec<(usize, usize)> = rows.collect();
+    interleave(&[values, &default], &rows).map_err(FunctionError::arrow("fill arrays"))
 }
 
 fn shift(call: &Call, direction: i128) -> Result<ArrayRef, FunctionError> {

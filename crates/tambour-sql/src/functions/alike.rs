@@ -1,8 +1,10 @@
 //! Results of different types that a value is chosen from (`if`, `coalesce`, `greatest`, arrays that are written out): dates
 //! and instants become the type that ClickHouse gives all of them, with its fractions and its zone.
 
+use super::comparison::{WHOLE_DAY, within};
 use super::literal::{bare_type, field_of};
 use super::scalar;
+use crate::describe::narrowest;
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, NullEquality, ScalarValue, plan_err};
@@ -51,7 +53,10 @@ pub(super) fn made<'a>(
     if shown(&mut expressions, schema)? {
         return Ok(true);
     }
-    if counted(&mut expressions, schema)? || wide_floats(&mut expressions, schema)? {
+    if counted(&mut expressions, schema)?
+        || exact_floats(&mut expressions, schema)?
+        || wide_floats(&mut expressions, schema)?
+    {
         return Ok(true);
     }
     for expr in expressions {
@@ -69,7 +74,9 @@ pub(super) fn made<'a>(
             continue;
         }
         let name = if is_nullable { format!("Nullable({wanted})") } else { wanted.to_string() };
-        if let Some(call) = scalar::call("CAST", vec![expr.clone(), lit(name)]) {
+        let is_late = have == DataType::Date && matches!(wanted, DataType::DateTime { .. });
+        let value = if is_late { within(expr, WHOLE_DAY) } else { expr.clone() };
+        if let Some(call) = scalar::call("CAST", vec![value, lit(name)]) {
             *expr = call;
         }
     }
@@ -96,9 +103,11 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     let is_number = |it: &DataType| {
         it.arrow(tambour_part::types::Strings::Utf8).is_numeric() && *it != DataType::Ipv4
     };
+    let is_integer = |it: &DataType| !is_float(it) && !matches!(it, DataType::Decimal { .. });
     let text_item = |it: &DataType| matches!(it, DataType::Array(item) if is_text(&function::bare(item).clone()));
     let differ = any(&is_list) && !all(&is_list)
         || any(&is_moment) && any(&is_number)
+        || any(&|it| *it == DataType::Ipv4) && any(&|it| is_number(it) && !is_integer(it))
         || any(&text_item) && !all(&text_item);
     if differ {
         let names: Vec<String> = present().map(ToString::to_string).collect();
@@ -107,7 +116,6 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     if !any(&is_text) || all(&is_text) {
         return Ok(false);
     }
-    let is_float = |it: &DataType| matches!(it, DataType::Float32 | DataType::Float64);
     let mut is_changed = false;
     for (expr, data_type) in expressions.iter_mut().zip(&types) {
         if data_type.as_ref().is_some_and(is_float) {
@@ -116,6 +124,55 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         }
     }
     Ok(is_changed)
+}
+
+/// Integers of 64 bits beside floats: ClickHouse keeps each as it is, in a Variant. They are floats here, and one that would be
+/// another number is an error; true if there were any.
+fn exact_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    let types = expressions.iter().map(|expr| match &**expr {
+        Expr::Literal(ScalarValue::Int64(Some(number)), None) => {
+            Ok(narrowest(*number).parse().ok())
+        }
+        other => Ok(bare_type(&*field_of(other, schema)?)),
+    });
+    let types = types.collect::<Result<Vec<Option<DataType>>>>()?;
+    let any = |is: fn(&DataType) -> bool| types.iter().flatten().any(is);
+    let is_wide = |it: &DataType| {
+        use DataType::{Int128, Int256, UInt128, UInt256};
+        matches!(it, Int128 | Int256 | UInt128 | UInt256)
+    };
+    let has_wide = any(is_wide);
+    if any(|it| matches!(it, DataType::Decimal { .. }))
+        || !any(is_float)
+        || !(has_wide || any(is_integer_of_64))
+    {
+        return Ok(false);
+    }
+    if has_wide || types.contains(&Some(DataType::Float32)) {
+        return plan_err!(
+            "a float and an integer that it may not hold are a Variant in ClickHouse, which is not here; convert them, for example by toFloat64"
+        );
+    }
+    for (expr, data_type) in expressions.iter_mut().zip(&types) {
+        let Some(data_type) = data_type.as_ref().filter(|it| !is_float(it)) else { continue };
+        let is_checked = is_integer_of_64(data_type);
+        let function = if is_checked { "accurateCast" } else { "CAST" };
+        // A NULL stays it, though the name of that type cannot say so.
+        let is_said = !is_checked && expr.nullable(schema)?;
+        let name = if is_said { "Nullable(Float64)" } else { "Float64" };
+        if let Some(call) = scalar::call(function, vec![expr.clone(), lit(name)]) {
+            **expr = call;
+        }
+    }
+    Ok(true)
+}
+
+fn is_float(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Float32 | DataType::Float64)
+}
+
+fn is_integer_of_64(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Int64 | DataType::UInt64)
 }
 
 /// A Float32 beside an integer that it may not hold is a Float64; true if there was one.

@@ -98,6 +98,9 @@ fn check_arrays(left: &Expr, right: &Expr, types: [Option<&DataType>; 2]) -> Res
 /// The last day of a DateTime: later dates that are compared with one are that day.
 const LAST_DAY: i32 = 49_710;
 
+/// The last day that a DateTime has whole: ClickHouse makes it of later dates beside one.
+pub(super) const WHOLE_DAY: i32 = 49_709;
+
 /// A date that is not after a last one.
 pub(super) fn within(date: &Expr, last: i32) -> Expr {
     let last = lit(ScalarValue::Date32(Some(last)));

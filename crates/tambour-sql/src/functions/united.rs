@@ -2,7 +2,7 @@
 //! instants as texts in another way.
 
 use super::alike;
-use super::comparison::within;
+use super::comparison::{WHOLE_DAY, within};
 use super::literal::bare_type;
 use super::scalar;
 use crate::describe::narrowest;
@@ -12,9 +12,6 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union, lit};
 use std::sync::Arc;
 use tambour_function::supertype;
 use tambour_part::types::DataType;
-
-/// The last day that a DateTime has whole: ClickHouse makes it of later dates beside one.
-const WHOLE_DAY: i32 = 49_709;
 
 /// How a column becomes one of the common type.
 #[derive(Clone, Debug, PartialEq)]
