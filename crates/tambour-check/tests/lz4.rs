@@ -309,7 +309,7 @@ mod tests {
         let mut encoders = Encoders::default();
         let mut source = bytes(Shape::Lines, 4 << 20, 11);
         for (k, start) in (50_000..4_000_000).step_by(90_000).enumerate() {
-            source[start..start + 70_000 - 3000 * (k % 24)].fill(b'a' + (k % 3) as u8);
+            source[start..start + 70_000 - 3000 * (k % 24)].fill(b"abc"[k % 3]);
         }
         encoders.round_trip(&source);
     }
