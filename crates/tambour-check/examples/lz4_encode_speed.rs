@@ -3,17 +3,22 @@
 //! `cargo run --release -p tambour-check --example lz4_encode_speed -- ROUNDS BLOCK_BYTES LEVELS FILE...`
 //!
 //! `LEVELS` is `all` or a list like `a1,a4,3,9,12,d`: accelerations, high levels, decode speed. Each of our levels is
-//! compared with C lz4 at the same one (`d` with level 10). Both run in one process, in turns; every block is decoded by C
-//! lz4 and compared; figures are medians of thread CPU time.
+//! compared with C lz4 at the same one (`d` with level 10). `shapes` in place of a file is one generated source of each
+//! shape that the laws know. Both run in one process, in turns; every block is decoded by C lz4 and compared; figures are
+//! medians of thread CPU time.
 #![expect(clippy::print_stdout, reason = "a report for people")]
 #![expect(clippy::cast_precision_loss, reason = "sizes of a report")]
 
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
+use tambour_check::generate::{Shape, bytes};
 use tambour_check::oracle;
 use tambour_kernel::lz4::{self, DECODE_VARIANTS, Encoder, Level};
 
-/// A file in blocks.
+/// Bytes of a generated source.
+const SHAPE_BYTES: usize = 1 << 19;
+
+/// A file or a generated source in blocks.
 struct Column {
     name: String,
     blocks: Vec<Vec<u8>>,
@@ -22,8 +27,22 @@ struct Column {
 impl Column {
     fn read(path: &str, block_bytes: usize) -> std::io::Result<Self> {
         let name = std::path::Path::new(path).file_name().unwrap_or_default();
-        let blocks = std::fs::read(path)?.chunks(block_bytes).map(<[u8]>::to_vec).collect();
-        Ok(Self { name: name.to_string_lossy().into_owned(), blocks })
+        Ok(Self::new(name.to_string_lossy().into_owned(), &std::fs::read(path)?, block_bytes))
+    }
+
+    fn new(name: String, source: &[u8], block_bytes: usize) -> Self {
+        Self { name, blocks: source.chunks(block_bytes).map(<[u8]>::to_vec).collect() }
+    }
+
+    /// What an argument stands for.
+    fn all(argument: &str, block_bytes: usize) -> std::io::Result<Vec<Self>> {
+        if argument != "shapes" {
+            return Ok(vec![Self::read(argument, block_bytes)?]);
+        }
+        let column = |&shape: &Shape| {
+            Self::new(format!("{shape:?}"), &bytes(shape, SHAPE_BYTES, 3), block_bytes)
+        };
+        Ok(Shape::ALL.iter().map(column).collect())
     }
 
     fn bytes(&self) -> usize {
@@ -117,6 +136,7 @@ fn table(level: Level, columns: &[Column], rounds: usize) {
     println!("\n{level:?}: ratio, MB/s, and to C lz4: size, speed, decoding speed");
     let mut logs = [0.0; 3];
     let (mut total, mut total_theirs) = (0, 0);
+    let (mut largest, mut slowest) = ((0.0, ""), (f64::INFINITY, ""));
     let mut encoders = [ours(level), theirs(level)];
     for column in columns {
         let [ours, theirs] = measure(column, &mut encoders, rounds);
@@ -128,6 +148,12 @@ fn table(level: Level, columns: &[Column], rounds: usize) {
         for (log, ratio) in logs.iter_mut().zip(ratios) {
             *log += ratio.ln();
         }
+        if ratios[0] > largest.0 {
+            largest = (ratios[0], &column.name);
+        }
+        if ratios[1] < slowest.0 {
+            slowest = (ratios[1], &column.name);
+        }
         total += ours.bytes;
         total_theirs += theirs.bytes;
         let ratio = column.bytes() as f64 / ours.bytes as f64;
@@ -138,6 +164,22 @@ fn table(level: Level, columns: &[Column], rounds: usize) {
     let [size, time, decode] = logs.map(|log| (log / columns.len() as f64).exp());
     let sum = total as f64 / total_theirs as f64;
     println!("{level:?} geometric mean: {size:.4} {time:.2} {decode:.2}; all bytes: {sum:.4}");
+    println!(
+        "{level:?} worst: size {:.4} ({}), speed {:.2} ({})",
+        largest.0, largest.1, slowest.0, slowest.1
+    );
+}
+
+/// The processor's name, family and model, as far as the system tells them.
+fn machine() -> String {
+    let all = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let mut lines = all.lines().filter_map(|line| line.split_once(':'));
+        let found = lines.find(|(key, _)| key.trim() == name);
+        found.map_or("?", |(_, value)| value.trim()).to_owned()
+    };
+    let [name, family, model] = ["model name", "cpu family", "model"].map(field);
+    format!("{name}, family {family} model {model}")
 }
 
 fn parse_level(text: &str) -> Result<Level, std::num::ParseIntError> {
@@ -156,9 +198,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if levels == "all" {
         "a1,a4,a16,3,4,5,6,7,8,9,10,11,12,d".clone_into(&mut levels);
     }
-    let columns: Result<Vec<_>, _> =
-        arguments.map(|path| Column::read(&path, block_bytes)).collect();
-    let columns = columns?;
+    let mut columns = Vec::new();
+    for argument in arguments {
+        columns.extend(Column::all(&argument, block_bytes)?);
+    }
+    println!("{}, blocks of {block_bytes} bytes, {} sources", machine(), columns.len());
     for level in levels.split(',') {
         table(parse_level(level)?, &columns, rounds);
     }

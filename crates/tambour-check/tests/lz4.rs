@@ -267,24 +267,50 @@ mod tests {
         }
     }
 
-    /// High levels are within a per cent of C lz4, over all shapes; on no shape are they worse by more than three.
+    /// High levels make blocks as small as those of C lz4. At level 12, trees may end a search earlier than it does.
     #[test]
     fn high_sizes_are_those_of_c_lz4() {
         for level in 3..=12 {
             let mut encoder = Encoder::new(Level::High(level));
-            for length in [65_536, 300_000] {
-                let (mut ours, mut theirs) = (0, 0);
+            for length in [100, 4096, 65_536, 300_000] {
                 for &shape in Shape::ALL {
                     let source = bytes(shape, length, 3);
                     let size = encoder.encode(&source, &mut vec![0; bound(length)]).unwrap();
                     let reference = oracle::c_lz4_encode_high(&source, level).len();
-                    let fair = size * 100 <= reference * 103;
-                    assert!(fair, "level {level}, {shape:?}: {size} against {reference}");
-                    ours += size;
-                    theirs += reference;
+                    let most = if level == 12 { reference + reference / 500 } else { reference };
+                    assert!(size <= most, "level {level}, {shape:?}: {size} against {reference}");
                 }
-                assert!(ours * 100 <= theirs * 101, "level {level}: {ours} against {theirs}");
             }
         }
+    }
+
+    /// Every length up to 2000, of what has runs, periods, and pieces of both.
+    #[test]
+    fn runs_and_periods_of_every_length_round_trip() {
+        let mut encoders = Encoders::default();
+        let noise = bytes(Shape::Noise, 2000, 5);
+        for length in 0..=2000 {
+            let period = length % 37 + 1;
+            let mut source: Vec<u8> = (0..length).map(|k| noise[k % period]).collect();
+            encoders.round_trip(&source);
+            // Runs that end at changing places.
+            for (k, byte) in source.iter_mut().enumerate() {
+                *byte = noise[(k / (period * 3)) % 11] & 3;
+            }
+            encoders.round_trip(&source);
+            let start = length / 3;
+            encoders.round_trip_with_dictionary(&source[..start], &source[start..]);
+        }
+    }
+
+    /// Several windows: links lead out of the window, runs reach across its edge.
+    #[test]
+    fn long_sources_round_trip_at_every_level() {
+        let mut encoders = Encoders::default();
+        let mut source = bytes(Shape::Lines, 4 << 20, 11);
+        for (k, start) in (50_000..4_000_000).step_by(90_000).enumerate() {
+            source[start..start + 70_000 - 3000 * (k % 24)].fill(b"abc"[k % 3]);
+        }
+        encoders.round_trip(&source);
     }
 }

@@ -230,8 +230,7 @@ fn parse<C: Cells, const ROOMY: bool>(
                         writer.sequence_with_room(buffer, literals, found.offset(), length);
                     }
                 } else {
-                    let literals = &buffer[anchor..found.at];
-                    writer.sequence(literals, found.offset(), length)?;
+                    writer.sequence(buffer, (anchor, found.at), found.offset(), length)?;
                 }
                 anchor = found.at + length;
                 next = None;

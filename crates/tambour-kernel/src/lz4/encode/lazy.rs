@@ -1,161 +1,144 @@
 //! Levels 3 to 9: a match is taken only after a look for a longer one that overlaps its end.
 //!
-//! After a first match, matches are looked for that begin inside the one before and are longer than it: a *ladder*. When
-//! there is no further rung, the cheapest way over the ladder is taken: which rungs, and how the overlaps are cut.
+//! Up to three matches that overlap are in view. Each is longer than the one before, and was looked for at its end. As soon as it
+//! is known what follows a match, it is written, cut to where its successor begins.
 
-use super::chain::{Chain, Effort, Wanted};
 use super::matches::{Input, Match};
-use super::writer::{Writer, extension_bytes};
+use super::search::{Search, Wanted};
+use super::writer::Writer;
 use crate::lz4::MATCH_MIN;
 
-/// Rungs of a ladder. More are rare, as each is longer than the one before.
-const RUNGS_MAX: usize = 16;
-/// A second rung covers this many of the last bytes of the first; later ones cover one more, which finds more on text.
-const PROBE_BYTES: usize = 2;
+/// A second match covers this many of the last bytes of the first.
+const SECOND_BYTES: usize = 2;
+/// A third one covers one more of the second.
+const THIRD_BYTES: usize = 3;
 /// The longest match without extension bytes.
 const SHORT_MAX: usize = MATCH_MIN + 14;
-/// The cost of a rung that nothing can follow; far from an overflow.
-const NO_WAY: usize = usize::MAX / 2;
+/// A match that begins so close after another takes its place.
+const APART_MIN: usize = 3;
 
-/// Overlapping matches; starts and ends ascend, each is longer than the one before.
-#[derive(Default)]
-struct Ladder {
-    rungs: [Match; RUNGS_MAX],
-    count: usize,
-    /// Cheapest cost in bytes from the start of each rung to the end of the ladder when the rung is taken.
-    costs: [usize; RUNGS_MAX],
-    /// The rung that is taken next then; itself for the last.
-    successors: [usize; RUNGS_MAX],
+/// A block in the making.
+struct Lazy<'a, 'b> {
+    input: &'a Input<'a>,
+    writer: &'a mut Writer<'b>,
+    search: &'a mut Search,
+    /// Where the literals begin that are not yet written.
+    anchor: usize,
 }
 
 /// Writes all sequences but the last; returns where its literals start, or `None` when there is no room.
+///
+/// The chains have begun.
 pub(super) fn parse(
     input: &Input<'_>,
     writer: &mut Writer<'_>,
-    chain: &mut Chain,
-    effort: Effort,
+    search: &mut Search,
 ) -> Option<usize> {
-    chain.begin(input);
-    parse_on(input, writer, chain, effort)
-}
-
-/// [`parse`] with chains that have begun.
-pub(super) fn parse_on(
-    input: &Input<'_>,
-    writer: &mut Writer<'_>,
-    chain: &mut Chain,
-    effort: Effort,
-) -> Option<usize> {
-    let mut ladder = Ladder::default();
-    let (mut anchor, mut at) = (input.start, input.start);
+    let mut lazy = Lazy { input, writer, search, anchor: input.start };
+    let mut at = input.start;
     while at <= input.last {
-        let wanted = Wanted { at, floor: at, longer_than: MATCH_MIN - 1 };
-        let Some(first) = chain.longest(input, wanted, effort) else {
+        let Some(first) = lazy.search.best(input, at) else {
             at += 1;
             continue;
         };
-        ladder.climb(input, chain, first, effort);
-        anchor = ladder.write(input, writer, anchor)?;
-        at = anchor;
+        lazy.settle(first)?;
+        at = lazy.anchor;
     }
-    Some(anchor)
+    Some(lazy.anchor)
 }
 
-impl Ladder {
-    /// Collects the rungs after a first match.
-    fn climb(&mut self, input: &Input<'_>, chain: &mut Chain, first: Match, effort: Effort) {
-        self.rungs[0] = first;
-        self.count = 1;
-        // What the newest rung adds begins here: what lies before is covered by the one before it.
-        let mut floor = first.at;
-        while self.count < RUNGS_MAX {
-            let rung = self.rungs[self.count - 1];
-            let at = rung.end() - PROBE_BYTES - usize::from(self.count > 1);
-            if at > input.last {
-                break;
+impl Lazy<'_, '_> {
+    /// Writes a match, or what is better, and all that overlaps.
+    #[inline(always)]
+    fn settle(&mut self, mut first: Match) -> Option<()> {
+        // What was the first match before a second one took its place.
+        let mut original = first;
+        loop {
+            let Some(second) = self.after(first, SECOND_BYTES) else {
+                return self.write(first);
+            };
+            // There may be room for it, after all.
+            if original.at < first.at && second.at < first.at + original.length {
+                first = original;
             }
-            let wanted = Wanted { at, floor, longer_than: rung.end() - floor };
-            let Some(next) = chain.longest(input, wanted, effort) else { break };
-            if next.at >= floor + MATCH_MIN - 1 {
-                let covered = rung.end().min(floor + SHORT_MAX).min(next.end() - MATCH_MIN);
-                floor = next.at.max(covered);
-            } else {
-                floor = next.at;
+            if second.at < first.at + APART_MIN {
+                first = second;
+                continue;
             }
-            self.rungs[self.count] = next;
-            self.count += 1;
+            (first, original) = self.settle_two(first, second)?;
+            if first.length == 0 {
+                return Some(());
+            }
         }
     }
 
-    /// Finds the cheapest way, from the last rung to the first; returns the rung at which it begins.
-    fn choose(&mut self) -> usize {
-        let last = self.count - 1;
-        self.successors[last] = last;
-        self.costs[last] = sequence_bytes(self.rungs[last].length);
-        for k in (0..last).rev() {
-            let rung = self.rungs[k];
-            self.costs[k] = NO_WAY;
-            for next in k + 1..self.count {
-                let end = self.rungs[next].at;
-                if end < rung.at + MATCH_MIN {
+    /// Goes on with two matches that overlap or meet. Writes until none is left, or until a first one is left that needs
+    /// another look, which it returns, with what may yet take its place; its length is 0 if none is left.
+    #[inline(always)]
+    fn settle_two(&mut self, mut first: Match, mut second: Match) -> Option<(Match, Match)> {
+        loop {
+            if second.at < first.at + SHORT_MAX {
+                let end = first.end().min(cut(first, second));
+                second.start_at(end.max(second.at));
+            }
+            let Some(third) = self.after(second, THIRD_BYTES) else {
+                first.end_at(second.at);
+                self.write(first)?;
+                self.write(second)?;
+                return Some(Default::default());
+            };
+            if third.at < first.end() + APART_MIN {
+                // There is no room for the second.
+                if third.at < first.end() {
+                    second = third;
                     continue;
                 }
-                let cut = rung.end().min(end);
-                let cost = sequence_bytes(cut - rung.at) + (end - cut) + self.costs[next];
-                if cost < self.costs[k] {
-                    (self.costs[k], self.successors[k]) = (cost, next);
+                if second.at < first.end() {
+                    if second.end() < first.end() + MATCH_MIN {
+                        second = third;
+                    } else {
+                        second.start_at(first.end());
+                    }
+                }
+                self.write(first)?;
+                return Some((third, second));
+            }
+            if second.at < first.end() {
+                if second.at < first.at + SHORT_MAX {
+                    let end = first.end().min(cut(first, second));
+                    first.length = end - first.at;
+                    second.start_at(end.max(second.at));
+                } else {
+                    first.end_at(second.at);
                 }
             }
-        }
-        let literals = |k: usize| self.rungs[k].at - self.rungs[0].at;
-        let total = |k: &usize| self.costs[*k] + literals(*k);
-        (0..self.count).min_by_key(total).unwrap_or(last)
-    }
-
-    /// Writes the cheapest way; returns its end.
-    fn write(
-        &mut self,
-        input: &Input<'_>,
-        writer: &mut Writer<'_>,
-        mut anchor: usize,
-    ) -> Option<usize> {
-        let mut k = self.choose();
-        loop {
-            let next = self.successors[k];
-            let rung = self.rungs[k];
-            let mut end = rung.end();
-            if next != k {
-                end = self.cut(input, k, next);
-            }
-            writer.sequence(&input.buffer[anchor..rung.at], rung.offset(), end - rung.at)?;
-            anchor = end;
-            if next == k {
-                return Some(anchor);
-            }
-            k = next;
+            self.write(first)?;
+            (first, second) = (second, third);
         }
     }
 
-    /// Cuts the overlap of a rung with its successor: the rung keeps what costs it no further byte, as long as the
-    /// successor stays a match, also when its own successor follows. Returns the end of the rung.
-    fn cut(&mut self, input: &Input<'_>, k: usize, next: usize) -> usize {
-        let rung = self.rungs[k];
-        let after = self.successors[next];
-        let successor_end =
-            if after == next { self.rungs[next].end() } else { self.rungs[after].at };
-        let successor = &mut self.rungs[next];
-        let successor_end = successor_end.min(successor.end());
-        let free = (rung.at + SHORT_MAX).min(successor_end - MATCH_MIN).min(input.last);
-        let end = rung.end().min(free.max(successor.at));
-        let moved = end.saturating_sub(successor.at);
-        successor.at += moved;
-        successor.from += moved;
-        successor.length -= moved;
-        end
+    /// A longer match that covers the last bytes of another, and starts where that one does or later.
+    #[inline(always)]
+    fn after(&mut self, one: Match, covered: usize) -> Option<Match> {
+        let at = one.end() - covered;
+        if one.end() > self.input.last {
+            return None;
+        }
+        self.search.wider(self.input, Wanted { at, floor: one.at, longer_than: one.length })
+    }
+
+    #[inline(always)]
+    fn write(&mut self, found: Match) -> Option<()> {
+        let literals = (self.anchor, found.at);
+        self.writer.sequence(self.input.buffer, literals, found.offset(), found.length)?;
+        self.anchor = found.end();
+        Some(())
     }
 }
 
-/// Bytes of a sequence with a match of this length, without its literals.
-fn sequence_bytes(length: usize) -> usize {
-    3 + extension_bytes(length - MATCH_MIN)
+/// Where to cut between two matches that begin close to each other: the first keeps what costs it no further byte, as long
+/// as the second stays a match.
+#[inline(always)]
+fn cut(first: Match, second: Match) -> usize {
+    (first.at + SHORT_MAX).min(second.end() - MATCH_MIN)
 }

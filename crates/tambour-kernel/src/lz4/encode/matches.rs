@@ -19,6 +19,19 @@ impl Match {
     pub(super) fn offset(self) -> usize {
         self.at - self.from
     }
+
+    /// Leaves out what lies before a position in the match.
+    pub(super) fn start_at(&mut self, at: usize) {
+        let moved = at - self.at;
+        self.at += moved;
+        self.from += moved;
+        self.length -= moved;
+    }
+
+    /// Leaves out what lies at a position and after it.
+    pub(super) fn end_at(&mut self, at: usize) {
+        self.length = self.length.min(at - self.at);
+    }
 }
 
 /// A source after its prefix, and the limits of the format. Only made by [`Input::new`].
@@ -50,16 +63,6 @@ impl<'a> Input<'a> {
     pub(super) unsafe fn word(&self, at: usize) -> u32 {
         // SAFETY: the caller keeps the bytes within the buffer.
         u32::from_le(unsafe { load(self.buffer, at) })
-    }
-
-    /// The two bytes at a position.
-    ///
-    /// # Safety
-    /// `at + 2` is at most the length of the buffer.
-    #[inline(always)]
-    pub(super) unsafe fn half(&self, at: usize) -> u16 {
-        // SAFETY: the caller keeps the bytes within the buffer.
-        u16::from_le(unsafe { load(self.buffer, at) })
     }
 
     /// How many bytes from `at` on are those from `from`, before it, on, up to the position `end` in the buffer.
@@ -129,7 +132,8 @@ pub(super) struct Epoch {
     end: u32,
 }
 
-/// Distance between the positions of two calls: more than any offset.
+/// Distance between the positions of two calls, at least: more than any offset. Numbers of first positions are multiples of
+/// it, so that a position has the same [`slot`] as its number.
 const GAP: u32 = 1 << 16;
 const _: () = assert!(GAP as usize > OFFSET_MAX, "old positions must lie outside of the window");
 
@@ -142,7 +146,7 @@ impl Epoch {
     pub(super) fn begin(&mut self, length: usize, clear: impl FnOnce()) {
         #[expect(clippy::cast_possible_truncation, reason = "sources and prefixes are below 2 GiB")]
         let length = length as u32;
-        let base = self.end.checked_add(GAP);
+        let base = self.end.checked_add(2 * GAP - 1).map(|base| base - base % GAP);
         let range = base.and_then(|base| Some((base, base.checked_add(length)?)));
         (self.base, self.end) = range.unwrap_or_else(|| {
             clear();
@@ -159,10 +163,10 @@ impl Epoch {
     }
 }
 
-/// Index of a number in a table of 2^16 entries.
+/// Index of a position in a table of 2^16 entries.
 #[inline(always)]
-pub(super) fn slot(number: u32) -> usize {
-    (number & 0xffff) as usize
+pub(super) fn slot(at: usize) -> usize {
+    at & 0xffff
 }
 
 /// Logarithm of the number of hashes.

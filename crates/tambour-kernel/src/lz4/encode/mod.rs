@@ -9,6 +9,7 @@ mod lazy;
 mod matches;
 mod optimal;
 mod prepared;
+mod search;
 #[cfg(test)]
 mod tests;
 mod thorough;
@@ -19,9 +20,9 @@ pub use fast::{Table, encode};
 pub use prepared::Prepared;
 
 use super::{MATCH_MIN, OFFSET_MAX};
-use chain::{Chain, Search};
 use matches::Input;
 use optimal::{Aim, STRETCH_BYTES, Stretch};
+use search::{Effort, Search};
 use thorough::Thorough;
 use tree::Tree;
 use writer::Writer;
@@ -80,6 +81,8 @@ impl Default for Level {
 
 /// For decoding speed, a block is literals only unless matches save more than this part of it.
 const GAIN_DIVISOR: usize = 16;
+/// The shortest match that is worth a sequence then.
+const FEWER_MIN: usize = 6;
 
 /// Encodes blocks at one level. Keeps its memory between calls; no call has an influence on the next.
 ///
@@ -104,24 +107,20 @@ pub struct Encoder {
 /// A parse with its memory.
 enum Parse {
     Fast { table: Box<Table>, acceleration: u32 },
-    Lazy { chain: Chain, effort: chain::Effort },
+    Lazy(Search),
     Chains { search: Search, stretch: Stretch, aim: Aim },
+    Fewer { search: Search, stretch: Stretch, aim: Aim },
     Thorough { finder: Thorough, stretch: Stretch, aim: Aim },
 }
 
 impl Parse {
     fn new(level: Level) -> Self {
-        let aim = Aim { nice_bytes: 64, thorough: false, match_min: MATCH_MIN, sequence_price: 1 };
-        let search = |attempts| Search {
-            chain: Chain::new(),
-            effort: chain::Effort { attempts, swaps: true },
-        };
+        let aim = Aim { nice_bytes: 64, thorough: false, sequence_price: 0 };
+        let search = |attempts| Search::new(Effort { attempts, runs: true });
         let stretch = Stretch::new;
         match level {
             Level::Fast { acceleration } => Self::Fast { table: Box::default(), acceleration },
-            Level::High(level @ ..=9) => {
-                Self::Lazy { chain: Chain::new(), effort: chain::Effort::of_level(level) }
-            }
+            Level::High(level @ ..=9) => Self::Lazy(Search::new(Effort::of_level(level))),
             Level::High(10) => Self::Chains { search: search(96), stretch: stretch(), aim },
             Level::High(11) => {
                 let aim = Aim { nice_bytes: 128, ..aim };
@@ -134,8 +133,8 @@ impl Parse {
                 Self::Thorough { finder, stretch: stretch(), aim }
             }
             Level::DecodeSpeed => {
-                let aim = Aim { match_min: 6, sequence_price: 24, ..aim };
-                Self::Chains { search: search(96), stretch: stretch(), aim }
+                let aim = Aim { sequence_price: 24, ..aim };
+                Self::Fewer { search: search(96), stretch: stretch(), aim }
             }
         }
     }
@@ -150,12 +149,18 @@ impl Parse {
         if let Some(input) = Input::new(buffer, start) {
             anchor = match self {
                 Self::Fast { .. } => None,
-                Self::Lazy { chain, effort } => lazy::parse(&input, &mut writer, chain, *effort),
+                Self::Lazy(search) => {
+                    search.begin(&input);
+                    lazy::parse(&input, &mut writer, search)
+                }
                 Self::Chains { search, stretch, aim } => {
-                    stretch.parse(&input, &mut writer, search, *aim)
+                    stretch.parse::<MATCH_MIN>(&input, &mut writer, search, *aim)
+                }
+                Self::Fewer { search, stretch, aim } => {
+                    stretch.parse::<FEWER_MIN>(&input, &mut writer, search, *aim)
                 }
                 Self::Thorough { finder, stretch, aim } => {
-                    stretch.parse(&input, &mut writer, finder, *aim)
+                    stretch.parse::<MATCH_MIN>(&input, &mut writer, finder, *aim)
                 }
             }?;
         }

@@ -4,6 +4,9 @@
 //! position matters, and every shorter length of it. A stretch begins at a match and goes on as long as matches reach
 //! beyond what was reached before. For every position in it, the cheapest way there is kept, with the literals that are
 //! pending at its end.
+//!
+//! Literals are offered only after what was reached and in front of a match: elsewhere a way by literals is never cheaper
+//! than a shorter length of the match over them.
 
 use super::matches::{Input, Match};
 use super::writer::{Writer, extension_bytes};
@@ -12,19 +15,18 @@ use std::ops::Range;
 
 /// Longest stretch.
 pub(super) const STRETCH_BYTES: usize = 4096;
-/// The price of one byte of output. Sequences cost a little beyond their bytes, so that of ways of equal size the one with
-/// fewer sequences is taken, which decodes faster.
+/// The longest of the shortest matches of all parses.
+const MATCH_MIN_MAX: usize = 6;
+/// The price of one byte of output. What sequences cost beyond their bytes is counted in parts of it.
 const BYTE: u32 = 16;
 
 /// What the parse is after.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Aim {
-    /// A match of this many bytes is taken whatever else there is.
+    /// A match of more bytes is taken whatever else there is.
     pub(super) nice_bytes: usize,
     /// Look for matches everywhere, also where they do not reach beyond what is reached.
     pub(super) thorough: bool,
-    /// Shortest match.
-    pub(super) match_min: usize,
     /// Price of a sequence beyond its bytes.
     pub(super) sequence_price: u32,
 }
@@ -35,6 +37,10 @@ pub(super) trait Finder {
     fn begin(&mut self, input: &Input<'_>);
     /// The longest match at a position that is longer than this many bytes, 3 or more. Positions ascend.
     fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match>;
+    /// The first match from a position on that is longer than this many bytes.
+    fn seek(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match> {
+        (at..=input.last).find_map(|at| self.find(input, at, longer_than))
+    }
     /// Passes over positions without a look for matches. In a `run`, what they have to offer repeats.
     fn pass(&mut self, input: &Input<'_>, positions: Range<usize>, run: bool);
 }
@@ -43,17 +49,17 @@ pub(super) trait Finder {
 #[derive(Clone, Copy, Default)]
 struct Way {
     price: u32,
-    /// Literals that are pending here.
+    /// Literals that are pending here, or the literals in front of the match that ends here.
     literals: u32,
     /// Length of the match that ends here, 0 for a literal.
     length: u32,
-    /// Where the match comes from.
-    from: u32,
+    offset: u32,
 }
 
 /// Memory of the parse.
 pub(super) struct Stretch {
-    /// One way for each position from the start of the stretch; those beyond `reached` are not set.
+    /// One way for each position from the start of the stretch; those further beyond `reached` than literals are offered are
+    /// not set.
     ways: Box<[Way]>,
     reached: usize,
     /// Matches of the cheapest way, last first.
@@ -62,12 +68,13 @@ pub(super) struct Stretch {
 
 impl Stretch {
     pub(super) fn new() -> Self {
-        let ways = vec![Way::default(); STRETCH_BYTES + 1].into_boxed_slice();
+        let ways = vec![Way::default(); STRETCH_BYTES + MATCH_MIN_MAX].into_boxed_slice();
         Self { ways, reached: 0, matches: Vec::new() }
     }
 
-    /// Writes all sequences but the last; returns where its literals start, or `None` when there is no room.
-    pub(super) fn parse(
+    /// Writes all sequences but the last; returns where its literals start, or `None` when there is no room. `LEAST`: the
+    /// shortest match, at most [`MATCH_MIN_MAX`].
+    pub(super) fn parse<const LEAST: usize>(
         &mut self,
         input: &Input<'_>,
         writer: &mut Writer<'_>,
@@ -76,17 +83,14 @@ impl Stretch {
     ) -> Option<usize> {
         finder.begin(input);
         finder.pass(input, 0..input.start, false);
-        let (mut anchor, mut at) = (input.start, input.start);
-        while at <= input.last {
-            let Some(first) = finder.find(input, at, aim.match_min - 1) else {
-                at += 1;
-                continue;
-            };
+        let mut anchor = input.start;
+        let mut at = input.start;
+        while let Some(first) = finder.seek(input, at, LEAST - 1) {
             self.matches.clear();
-            at = self.cross(input, finder, first, at - anchor, aim);
+            at = self.cross::<LEAST>(input, finder, first, first.at - anchor, aim);
             while let Some(found) = self.matches.pop() {
-                let literals = &input.buffer[anchor..found.at];
-                writer.sequence(literals, found.offset(), found.length)?;
+                let literals = (anchor, found.at);
+                writer.sequence(input.buffer, literals, found.offset(), found.length)?;
                 anchor = found.end();
             }
         }
@@ -95,7 +99,7 @@ impl Stretch {
 
     /// Finds the cheapest way through the stretch that begins with a match, after this many literals; leaves its matches
     /// and returns its end.
-    fn cross(
+    fn cross<const LEAST: usize>(
         &mut self,
         input: &Input<'_>,
         finder: &mut impl Finder,
@@ -111,30 +115,28 @@ impl Stretch {
         let (mut at, mut found) = (0, Some(first));
         loop {
             if let Some(found) = found {
-                if found.length >= aim.nice_bytes || at + found.length > STRETCH_BYTES {
+                if found.length > aim.nice_bytes || at + found.length >= STRETCH_BYTES {
                     self.matches.push(found);
                     self.trace(start, at);
                     let passed = found.at + 1..found.end().min(input.last + 1);
                     finder.pass(input, passed, found.offset() < aim.nice_bytes);
                     return found.end();
                 }
-                self.offer_match(at, found, aim);
+                self.offer_literals::<LEAST>(at, at == 0);
+                self.offer_match::<LEAST>(at, found, aim);
+                self.offer_literals::<LEAST>(self.reached, true);
             }
-            self.offer_literal(at);
             at += 1;
-            if at == self.reached || start + at > input.last {
+            while at < self.reached && start + at <= input.last && !self.is_worth_a_look(at, aim) {
+                finder.pass(input, start + at..start + at + 1, false);
+                at += 1;
+            }
+            if at >= self.reached || start + at > input.last {
                 self.trace(start, self.reached);
                 return start + self.reached;
             }
-            let worth = self.is_worth_a_look(at, aim);
             let longer_than = if aim.thorough { 0 } else { self.reached - at };
-            let longer_than = longer_than.max(aim.match_min - 1);
-            found = None;
-            if worth {
-                found = finder.find(input, start + at, longer_than);
-            } else {
-                finder.pass(input, start + at..start + at + 1, false);
-            }
+            found = finder.find(input, start + at, longer_than.max(LEAST - 1));
         }
     }
 
@@ -142,45 +144,66 @@ impl Stretch {
     #[inline(always)]
     fn is_worth_a_look(&self, at: usize, aim: Aim) -> bool {
         let price = self.ways[at].price;
-        if self.ways[at + 1].price > price {
-            return true;
-        }
-        let beyond = at + MATCH_MIN;
-        aim.thorough && (beyond > self.reached || self.ways[beyond].price >= price + 3 * BYTE)
+        // The price may rise steeply after a position that costs the same.
+        self.ways[at + 1].price > price
+            || aim.thorough && self.ways[at + MATCH_MIN].price >= price + 3 * BYTE
     }
 
-    /// The way to the next position by a literal.
+    /// The ways by fewer literals than the shortest match has bytes; if `new`, there are none to compare them with.
     #[inline(always)]
-    fn offer_literal(&mut self, at: usize) {
-        let way = self.ways[at];
-        let literals = way.literals + 1;
-        let price = way.price + BYTE + BYTE * u32::from(starts_extension(literals));
-        let next = &mut self.ways[at + 1];
-        if price < next.price {
-            *next = Way { price, literals, length: 0, from: 0 };
+    fn offer_literals<const LEAST: usize>(&mut self, at: usize, new: bool) {
+        let Way { mut price, literals, length, .. } = self.ways[at];
+        let mut literals = if length == 0 { literals } else { 0 };
+        for way in &mut self.ways[at + 1..at + LEAST] {
+            literals += 1;
+            price += BYTE + BYTE * u32::from(starts_extension(literals));
+            if new || price < way.price {
+                *way = Way { price, literals, length: 0, offset: 0 };
+            }
         }
     }
 
     /// The ways by a match and everything that is shorter.
     #[inline(always)]
-    fn offer_match(&mut self, at: usize, found: Match, aim: Aim) {
-        let end = at + found.length;
-        while self.reached < end {
-            self.reached += 1;
-            self.ways[self.reached].price = u32::MAX;
-        }
-        let before = self.ways[at].price + 3 * BYTE + aim.sequence_price;
-        #[expect(clippy::cast_possible_truncation, reason = "sources are below 2 GiB")]
-        let from = found.from as u32;
-        for length in aim.match_min..=found.length {
-            #[expect(clippy::cast_possible_truncation, reason = "at most a stretch")]
-            let price = before + BYTE * extension_bytes(length - MATCH_MIN) as u32;
-            let way = &mut self.ways[at + length];
-            if price <= way.price {
-                #[expect(clippy::cast_possible_truncation, reason = "at most a stretch")]
-                let length = length as u32;
-                *way = Way { price, literals: 0, length, from };
+    fn offer_match<const LEAST: usize>(&mut self, at: usize, found: Match, aim: Aim) {
+        let Way { price, literals, length, .. } = self.ways[at];
+        let literals = if length == 0 { literals } else { 0 };
+        // The way to where the literals begin may have become cheaper since they were offered.
+        let before = match at.checked_sub(literals as usize) {
+            Some(begin @ 1..) => self.ways[begin].price + literals_price(literals),
+            _ => price,
+        };
+        let known = if self.reached == 0 { 0 } else { self.reached + LEAST - 1 };
+        #[expect(clippy::cast_possible_truncation, reason = "within the window")]
+        let offset = found.offset() as u32;
+        let mut price = before + aim.sequence_price + 3 * BYTE;
+        let (mut length, mut extended) = (LEAST, MATCH_MIN + NIBBLE_MAX);
+        let known = (known + 1).saturating_sub(at + LEAST);
+        let (olds, news) = self.ways[at + LEAST..=at + found.length]
+            .split_at_mut(known.min(found.length + 1 - LEAST));
+        let mut next = || {
+            if length == extended {
+                price += BYTE;
+                extended += 255;
             }
+            #[expect(clippy::cast_possible_truncation, reason = "at most a stretch")]
+            let way = Way { price, literals, length: length as u32, offset };
+            length += 1;
+            way
+        };
+        let mut taken = true;
+        for old in olds {
+            let new = next();
+            taken = new.price <= old.price;
+            if taken {
+                *old = new;
+            }
+        }
+        for way in &mut *news {
+            *way = next();
+        }
+        if taken || !news.is_empty() {
+            self.reached = self.reached.max(at + found.length);
         }
     }
 
@@ -193,13 +216,23 @@ impl Stretch {
                 at -= 1;
             } else {
                 at -= length;
-                self.matches.push(Match { at: start + at, from: way.from as usize, length });
+                let from = start + at - way.offset as usize;
+                self.matches.push(Match { at: start + at, from, length });
             }
         }
     }
 }
 
+/// What literals in a stretch cost.
+#[inline(always)]
+fn literals_price(literals: u32) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "fewer than the literals")]
+    let extensions = extension_bytes(literals as usize) as u32;
+    BYTE * (literals + extensions)
+}
+
 /// Whether the last of this many literals takes another byte of length.
+#[inline(always)]
 fn starts_extension(literals: u32) -> bool {
     let literals = literals as usize;
     literals >= NIBBLE_MAX && (literals - NIBBLE_MAX).is_multiple_of(255)

@@ -4,9 +4,9 @@
 //! cost of a source does not depend on the dictionary's length.
 
 use super::SOURCE_BYTES_MAX;
-use super::chain::{Chain, Effort};
 use super::lazy;
 use super::matches::Input;
+use super::search::{Effort, Search};
 use super::writer::Writer;
 use crate::lz4::OFFSET_MAX;
 
@@ -30,8 +30,7 @@ const REWIND_BYTES_MAX: usize = 1 << 14;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Prepared {
-    chain: Chain,
-    effort: Effort,
+    search: Search,
     /// The dictionary, and room for a source after it.
     buffer: Vec<u8>,
     start: usize,
@@ -46,11 +45,11 @@ impl Prepared {
         let start = dictionary.len().min(OFFSET_MAX);
         let buffer = dictionary[dictionary.len() - start..].to_vec();
         let effort = match level {
-            0 | 1 => Effort { attempts: 1, swaps: false },
-            2 => Effort { attempts: 2, swaps: false },
+            0 | 1 => Effort { attempts: 1, runs: false },
+            2 => Effort { attempts: 2, runs: false },
             _ => Effort::of_level(level),
         };
-        Self { chain: Chain::new(), effort, buffer, start, ready: false }
+        Self { search: Search::new(effort), buffer, start, ready: false }
     }
 
     /// The end of the dictionary that matches can reach.
@@ -72,16 +71,16 @@ impl Prepared {
         };
         let short = source.len() <= REWIND_BYTES_MAX;
         if !(self.ready && short) {
-            self.chain.begin(&input);
+            self.search.begin(&input);
             if short {
                 // What long sources change is not taken back, so it is not noted either.
-                self.chain.prepare(&input);
+                self.search.chain.prepare(&input);
             }
         }
-        let anchor = lazy::parse_on(&input, &mut writer, &mut self.chain, self.effort);
+        let anchor = lazy::parse(&input, &mut writer, &mut self.search);
         self.ready = short;
         if short {
-            self.chain.rewind();
+            self.search.chain.rewind();
         }
         writer.last_literals(&self.buffer[anchor?..])
     }

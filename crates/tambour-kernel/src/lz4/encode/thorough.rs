@@ -4,9 +4,9 @@
 //! chains of thousands, in which the longest match is not found in time; trees lead to it in few steps. Trees alone would be
 //! slower by half on texts, and many times slower on sorted lists, which make long branches of them.
 
-use super::chain::Search;
 use super::matches::{Input, Match};
 use super::optimal::Finder;
+use super::search::Search;
 use super::tree::Tree;
 use crate::lz4::OFFSET_MAX;
 use std::ops::Range;
@@ -30,6 +30,20 @@ impl Thorough {
         Self { chains, trees, searches: 0, planted: false }
     }
 
+    /// Counts a search at a position; whether it is one for the chains.
+    #[inline(always)]
+    fn are_chains_enough(&mut self, input: &Input<'_>, at: usize) -> bool {
+        if self.planted {
+            return false;
+        }
+        self.searches += 1;
+        let enough = self.chains.ended_early <= ENDED_FREE + self.searches / ENDED_SHARE;
+        if !enough {
+            self.plant(input, at);
+        }
+        enough
+    }
+
     /// Takes everything before a position that a match can reach into the trees.
     #[cold]
     fn plant(&mut self, input: &Input<'_>, at: usize) {
@@ -47,14 +61,25 @@ impl Finder for Thorough {
 
     #[inline]
     fn find(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match> {
-        if !self.planted {
-            self.searches += 1;
-            if self.chains.chain.ended_early() <= ENDED_FREE + self.searches / ENDED_SHARE {
-                return self.chains.find(input, at, longer_than);
-            }
-            self.plant(input, at);
+        if self.are_chains_enough(input, at) {
+            return self.chains.find(input, at, longer_than);
         }
         self.trees.find(input, at, longer_than)
+    }
+
+    #[inline(never)]
+    fn seek(&mut self, input: &Input<'_>, at: usize, longer_than: usize) -> Option<Match> {
+        for at in at..=input.last {
+            let found = if self.are_chains_enough(input, at) {
+                self.chains.longest(input, at, longer_than)
+            } else {
+                self.trees.find(input, at, longer_than)
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
     fn pass(&mut self, input: &Input<'_>, positions: Range<usize>, run: bool) {

@@ -98,7 +98,7 @@ impl Tree {
     #[inline]
     fn insert(&mut self, input: &Input<'_>, at: usize) -> Match {
         let number = self.epoch.number(at);
-        let own = slot(number);
+        let own = slot(at);
         assert!(at <= input.last, "matches start earlier");
         let (tree, repeated) = self.place(input, at);
         let root = &mut self.roots[tree];
@@ -119,8 +119,7 @@ impl Tree {
             }
             above = distance;
             let from = at - distance;
-            #[expect(clippy::cast_possible_truncation, reason = "within the window")]
-            let node = slot(number.wrapping_sub(distance as u32));
+            let node = slot(from);
             let known = commons[0].min(commons[1]);
             let length = known + input.common(from + known, at + known, end);
             if length > best.length {

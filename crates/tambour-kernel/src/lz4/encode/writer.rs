@@ -20,11 +20,44 @@ impl<'a> Writer<'a> {
         Self { target, position: 0 }
     }
 
-    /// Writes literals and a match of at least [`MATCH_MIN`] bytes after them. `None` when there is no room, also for
-    /// the token of a last sequence.
-    #[inline]
-    pub(super) fn sequence(&mut self, literals: &[u8], offset: usize, length: usize) -> Option<()> {
+    /// Writes the literals `buffer[anchor..at]` and a match of at least [`MATCH_MIN`] bytes after them. `None` without
+    /// room for them, or for the token of a last sequence.
+    #[inline(always)]
+    pub(super) fn sequence(
+        &mut self,
+        buffer: &[u8],
+        (anchor, at): (usize, usize),
+        offset: usize,
+        length: usize,
+    ) -> Option<()> {
+        let literals = at - anchor;
         let extra = length - MATCH_MIN;
+        let start = self.position;
+        // Most are short: the token, eight bytes of which some are literals, the offset.
+        if literals > 8
+            || extra >= NIBBLE_MAX
+            || start + 16 > self.target.len()
+            || anchor + 8 > buffer.len()
+        {
+            return self.long_sequence(&buffer[anchor..at], offset, extra);
+        }
+        // SAFETY: just checked.
+        unsafe { copy::<u64>(buffer, anchor, self.target, start + 1) };
+        #[expect(clippy::cast_possible_truncation, reason = "offsets lie within the window")]
+        let offset = offset as u16;
+        // SAFETY: it ends 11 bytes after the start at most.
+        unsafe { store(self.target, start + 1 + literals, offset.to_le()) };
+        #[expect(clippy::cast_possible_truncation, reason = "both just compared")]
+        let token = (literals << 4 | extra) as u8;
+        // SAFETY: just checked.
+        unsafe { store(self.target, start, token) };
+        self.position = start + 3 + literals;
+        Some(())
+    }
+
+    /// [`Writer::sequence`] of any lengths.
+    #[inline(never)]
+    fn long_sequence(&mut self, literals: &[u8], offset: usize, extra: usize) -> Option<()> {
         let extensions = extension_bytes(literals.len()) + extension_bytes(extra);
         if self.target.len() - self.position < literals.len() + extensions + 4 {
             return None;
