@@ -4,7 +4,7 @@ use super::PageError;
 use super::codec::Coder;
 use super::frame;
 use super::header::{self, HEADER_BYTES, Header};
-use super::options::{Durability, Generation, Layout, PAGES_MAX, PageId};
+use super::options::{Durability, Generation, Layout, Method, PAGES_MAX, PageId};
 use super::shared::{BLOCK_BYTES, count};
 use super::store::Store;
 use std::collections::BTreeMap;
@@ -24,6 +24,8 @@ pub(super) enum Item {
         start: usize,
         length: u32,
         checksum: u64,
+        /// It has the codec for pages that are written again and again.
+        is_hot: bool,
     },
     Zero,
     Free,
@@ -53,6 +55,10 @@ pub struct Batch<'a> {
     pub(super) used: usize,
     /// Compaction: images go into gaps below where they are, or stay.
     pub(super) descending: bool,
+    /// Images that were hot are encoded as others are, as part of a checkpoint.
+    pub(super) cools: bool,
+    /// Images with the codec for hot pages.
+    hot_count: usize,
     /// Of the commit, if it is not the next.
     generation: Option<Generation>,
     pages_max: u64,
@@ -70,6 +76,8 @@ impl Store {
             arena,
             used: 0,
             descending: false,
+            cools: false,
+            hot_count: 0,
             generation: None,
             pages_max: BATCH_PAGES_MAX,
         })
@@ -141,8 +149,18 @@ impl Batch<'_> {
         };
         let codec = self.store.superblock.codec;
         let dictionary = self.store.dictionaries.get(self.store.superblock.dictionary);
+        let hot = self.store.hot_codec_of(page, self.hot_count).filter(|_| !self.cools);
         let target = &mut self.arena[start + HEADER_BYTES..];
-        let encoded = self.store.coder.encode(codec, dictionary, content, gain, target)?;
+        let coder = &mut self.store.coder;
+        let quick = hot.map(|hot| coder.encode(hot, None, content, gain, target)).transpose()?;
+        // What the fast codec cannot make smaller another one may.
+        let quick = quick.filter(|encoded| encoded.method != Method::None);
+        let is_hot = quick.is_some();
+        let encoded = match quick {
+            Some(encoded) => encoded,
+            None => coder.encode(codec, dictionary, content, gain, target)?,
+        };
+        self.hot_count += usize::from(is_hot);
         let length = HEADER_BYTES + encoded.bytes;
         let header = Header {
             method: encoded.method,
@@ -155,7 +173,7 @@ impl Batch<'_> {
         };
         let image = &mut self.arena[start..start + length];
         let checksum = header::seal(shared.file_id, image, header);
-        self.hold(page, start, length, checksum);
+        self.hold(page, start, length, (checksum, is_hot));
         Ok(())
     }
 
@@ -172,7 +190,8 @@ impl Batch<'_> {
     pub(super) fn take_room(&mut self, page: PageId, length: usize) -> Result<(), PageError> {
         self.check_page(page)?;
         let start = self.used;
-        self.hold(page, start, length, header::read_u64(&self.arena, start + 32));
+        let checksum = header::read_u64(&self.arena, start + 32);
+        self.hold(page, start, length, (checksum, false));
         Ok(())
     }
 
@@ -204,13 +223,13 @@ impl Batch<'_> {
     }
 
     /// Pads an image in the arena and notes it.
-    fn hold(&mut self, page: PageId, start: usize, length: usize, checksum: u64) {
+    fn hold(&mut self, page: PageId, start: usize, length: usize, (checksum, is_hot): (u64, bool)) {
         let granule = usize::try_from(self.store.shared.granule).expect("a granule is a few bytes");
         let end = start + length;
         self.used = end.next_multiple_of(granule);
         self.arena[end..self.used].fill(0);
         let length = u32::try_from(length).expect("a page is at most a few megabytes");
-        self.items.insert(page, Item::Image { start, length, checksum });
+        self.items.insert(page, Item::Image { start, length, checksum, is_hot });
     }
 
     /// Makes a page zero without an image.
@@ -288,6 +307,9 @@ impl Batch<'_> {
         store.log.bytes += frame_bytes + placed.iter().map(|it| it.padded as u64).sum::<u64>();
         for record in &records {
             store.apply(record, generation);
+            if let Some(Item::Image { is_hot: true, .. }) = self.items.get(&record.page) {
+                store.hot.insert(record.page);
+            }
         }
         store.generation = generation;
         if durability == Durability::Sync {
@@ -304,7 +326,27 @@ impl Batch<'_> {
         if store.log.frames.is_empty() && store.extents.tail() != store.superblock.log_start {
             return store.write_checkpoint();
         }
-        if store.log.bytes > store.log_limit() { store.checkpoint() } else { Ok(()) }
+        if self.cools || store.log.bytes <= store.log_limit() {
+            return Ok(());
+        }
+        let before = store.generation;
+        store.checkpoint_but(&self.items)?;
+        if store.generation > before {
+            self.stamp(before + 1);
+        }
+        Ok(())
+    }
+
+    /// Gives the images that were made for the commit `before` the generation of the one that is next now.
+    fn stamp(&mut self, before: Generation) {
+        let (file_id, next) = (self.store.shared.file_id, self.store.generation + 1);
+        for item in self.items.values_mut() {
+            let Item::Image { start, length, checksum, .. } = item else { continue };
+            let image = &mut self.arena[*start..*start + *length as usize];
+            if header::read_u64(image, 16) == before {
+                *checksum = header::stamp(file_id, image, next);
+            }
+        }
     }
 
     /// Layout holes: lengthens the file and reserves the blocks that pages will need at home, so that a full disk is found

@@ -3,13 +3,14 @@
 //! In the layout holes, the images in the journal move home first.
 
 use super::PageError;
-use super::batch::is_unsupported;
+use super::batch::{Item, is_unsupported};
 use super::map::{Entry, State};
 use super::options::PageId;
 use super::shared::{BLOCK_BYTES, count};
 use super::snapshot;
 use super::store::{Freed, Log, Store};
 use super::superblock::{PLACES, Stretch};
+use std::collections::BTreeMap;
 use tambour_kernel::hash::xxh3_64;
 
 /// Commits of fewer bytes never make a checkpoint by themselves.
@@ -28,7 +29,16 @@ impl Store {
 
     /// Makes every commit durable, empties the log, and frees the space that it gave up.
     pub fn checkpoint(&mut self) -> Result<(), PageError> {
+        self.checkpoint_but(&BTreeMap::new())
+    }
+
+    /// As [`Store::checkpoint`], for a batch that is about to write some pages anew.
+    pub(super) fn checkpoint_but(
+        &mut self,
+        items: &BTreeMap<PageId, Item>,
+    ) -> Result<(), PageError> {
         self.check_writable()?;
+        self.cool(items)?;
         let releasable = self.freed.iter().any(|freed| self.is_released(freed));
         if self.log.frames.is_empty() && !self.changed && !releasable {
             return Ok(());

@@ -142,6 +142,13 @@ impl Store {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn recode(&mut self, batch_pages: usize) -> Result<u64, PageError> {
+        let hot = self.hot_codec.take();
+        let recoded = self.recode_all(batch_pages);
+        self.hot_codec = hot;
+        recoded
+    }
+
+    fn recode_all(&mut self, batch_pages: usize) -> Result<u64, PageError> {
         let pages: Vec<PageId> = self.map.images(0).map(|(page, _)| page).collect();
         let mut content = vec![0; self.page_bytes()];
         for group in pages.chunks(batch_pages.max(1)) {

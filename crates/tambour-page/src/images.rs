@@ -38,6 +38,11 @@ impl<'a> Images<'a> {
         Self { shared, wanted, next: 0, buffer, loaded: 0, start: 0, expected: 0 }
     }
 
+    /// For images that were written just now: the system has them in memory.
+    pub(super) fn without_ahead(self) -> Self {
+        Self { expected: u64::MAX, ..self }
+    }
+
     /// The memory, for the next ones.
     pub(super) fn into_buffer(self) -> Vec<u8> {
         self.buffer

@@ -35,6 +35,7 @@ mod error;
 mod extents;
 mod frame;
 mod header;
+mod hot;
 mod images;
 pub mod law;
 mod map;

@@ -158,6 +158,8 @@ impl Store {
             poisoned: None,
             changed: false,
             reserved: BTreeSet::new(),
+            hot_codec: None,
+            hot: BTreeSet::new(),
             hint: 0,
             waiting,
             vacated,

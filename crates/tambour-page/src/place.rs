@@ -56,7 +56,7 @@ impl Batch<'_> {
                     records.push(empty(Kind::Free));
                     continue;
                 }
-                Item::Image { start, length, checksum } => (start, length, checksum),
+                Item::Image { start, length, checksum, .. } => (start, length, checksum),
             };
             let padded = u64::from(length).next_multiple_of(granule);
             let offset = if let Some(at) = &mut within {

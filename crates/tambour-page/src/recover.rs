@@ -2,8 +2,10 @@
 
 use super::PageError;
 use super::frame::{self, FRAME_HEADER_BYTES, FrameHeader, Kind, RECORD_BYTES, Record};
-use super::header::{self, Expected, HEADER_BYTES};
-use super::options::{Generation, Layout};
+use super::header::{self, Expected, HEADER_BYTES, Header};
+use super::images::Images;
+use super::map::{Entry, State};
+use super::options::{Generation, Layout, PageId};
 use super::store::Store;
 use super::superblock::{DATA_START, PLACES};
 
@@ -12,6 +14,14 @@ const SEARCH_BYTES: usize = 1 << 20;
 /// What looks like a header there may claim this many times the bytes that are searched: for a store that was made to keep its
 /// reader busy.
 const SEARCH_EFFORT: u64 = 64;
+
+/// A commit that counts.
+struct Commit {
+    header: FrameHeader,
+    records: Vec<Record>,
+    /// Pages with an image that is not encoded as those that are to last.
+    hot: Vec<PageId>,
+}
 
 impl Store {
     /// Applies every commit since the checkpoint. The log ends where something is not whole: a commit that was never
@@ -29,10 +39,9 @@ impl Store {
         }
         let end = loop {
             match self.next_frame(head, length)? {
-                Ok((header, records)) => {
-                    let bytes = frame::frame_bytes(records.len(), self.shared.granule);
-                    self.follow(head, bytes, &header, &records);
-                    head += bytes + header.inline_bytes;
+                Ok(commit) => {
+                    self.follow(head, &commit);
+                    head += self.frame_bytes(&commit) + commit.header.inline_bytes;
                 }
                 Err(problem) => break problem,
             }
@@ -41,10 +50,14 @@ impl Store {
     }
 
     /// Applies a commit that stands at `head`.
-    fn follow(&mut self, head: u64, bytes: u64, header: &FrameHeader, records: &[Record]) {
-        for record in records {
+    fn follow(&mut self, head: u64, commit: &Commit) {
+        let (header, bytes) = (&commit.header, self.frame_bytes(commit));
+        for record in &commit.records {
             self.apply(record, header.generation);
             self.forget_home(record);
+        }
+        for page in &commit.hot {
+            self.note_hot(*page);
         }
         self.map.grow(header.page_count);
         self.generation = header.generation;
@@ -66,7 +79,7 @@ impl Store {
             if head != self.extents.tail() {
                 return Ok(false);
             }
-            let (header, records) = match self.next_frame(head, length)? {
+            let commit = match self.next_frame(head, length)? {
                 Ok(found) => found,
                 Err(end) => {
                     // Nearly always the mark of the last commit is all that is there.
@@ -76,15 +89,14 @@ impl Store {
                     return Ok(true);
                 }
             };
-            let bytes = frame::frame_bytes(records.len(), self.shared.granule);
-            let gaps = records.iter().filter(|it| it.kind == Kind::Image && it.offset < head);
-            for record in gaps {
+            let images = commit.records.iter().filter(|it| it.kind == Kind::Image);
+            for record in images.filter(|it| it.offset < head) {
                 if !self.extents.claim(record.offset, self.padded(record.length)) {
                     return Ok(false);
                 }
             }
-            self.extents.append(bytes + header.inline_bytes);
-            self.follow(head, bytes, &header, &records);
+            self.extents.append(self.frame_bytes(&commit) + commit.header.inline_bytes);
+            self.follow(head, &commit);
         }
     }
 
@@ -102,11 +114,7 @@ impl Store {
     }
 
     /// Reads the commit at `head`; the inner error says why there is none.
-    fn next_frame(
-        &mut self,
-        head: u64,
-        length: u64,
-    ) -> Result<Result<(FrameHeader, Vec<Record>), String>, PageError> {
+    fn next_frame(&mut self, head: u64, length: u64) -> Result<Result<Commit, String>, PageError> {
         let none = |problem: &str| Ok(Err(problem.to_owned()));
         let Some(header) = self.read_header(head, length)? else {
             return none("no commit begins there");
@@ -121,15 +129,12 @@ impl Store {
         let Some(records) = self.read_records(head, length, &header)? else {
             return none("its records are incomplete");
         };
-        for record in records.iter().filter(|record| record.kind == Kind::Image) {
-            if let Err(problem) = self.check_image(record, length)? {
-                return Ok(Err(format!(
-                    "page {}, image at {}: {problem}",
-                    record.page, record.offset
-                )));
-            }
-        }
-        Ok(Ok((header, records)))
+        let checked = self.check_images(&records, length)?;
+        Ok(checked.map(|hot| Commit { header, records, hot }))
+    }
+
+    fn frame_bytes(&self, commit: &Commit) -> u64 {
+        frame::frame_bytes(commit.records.len(), self.shared.granule)
     }
 
     fn read_header(&mut self, head: u64, length: u64) -> Result<Option<FrameHeader>, PageError> {
@@ -153,17 +158,59 @@ impl Store {
         if end.is_none_or(|end| end > length) {
             return Ok(None);
         }
-        self.scratch.resize(bytes, 0);
-        self.shared.pack.read(&mut self.scratch, head)?;
-        Ok(frame::records(header, &self.scratch, self.shared.file_id))
+        if self.scratch.len() < bytes {
+            self.scratch.resize(bytes, 0);
+        }
+        let scratch = &mut self.scratch[..bytes];
+        self.shared.pack.read(scratch, head)?;
+        Ok(frame::records(header, scratch, self.shared.file_id))
     }
 
-    /// Checks the image that a record speaks of.
-    fn check_image(
+    /// Checks the images that records speak of; the pages of those that are not encoded as images that are to last.
+    fn check_images(
         &mut self,
-        record: &Record,
+        records: &[Record],
         length: u64,
-    ) -> Result<Result<(), String>, PageError> {
+    ) -> Result<Result<Vec<PageId>, String>, PageError> {
+        let named = |record: &Record, problem: &str| {
+            Ok(Err(format!("page {}, image at {}: {problem}", record.page, record.offset)))
+        };
+        let records: Vec<&Record> = records.iter().filter(|it| it.kind == Kind::Image).collect();
+        let mut wanted = Vec::with_capacity(records.len());
+        for record in &records {
+            if let Err(problem) = self.check_place(record, length) {
+                return named(record, problem);
+            }
+            let (offset, length) = (record.offset, record.length);
+            let entry = Entry { offset, length, state: State::Packed, ..Entry::default() };
+            wanted.push((record.page, entry));
+        }
+        let (mut hot, mut problem) = (Vec::new(), None);
+        let buffer = std::mem::take(&mut self.scratch);
+        let mut images = Images::new(&self.shared, wanted, buffer).without_ahead();
+        while let Some(image) = images.next() {
+            let (page, _, image) = image?;
+            let Ok(at) = records.binary_search_by_key(&page, |record| record.page) else {
+                continue;
+            };
+            match self.check_image(records[at], image) {
+                Ok(header) if self.is_hot_image(&header) => hot.push(page),
+                Ok(_) => {}
+                Err(found) => {
+                    problem = Some((records[at], found));
+                    break;
+                }
+            }
+        }
+        self.scratch = images.into_buffer();
+        match problem {
+            Some((record, problem)) => named(record, &problem),
+            None => Ok(Ok(hot)),
+        }
+    }
+
+    /// Checks that an image can be where a record says.
+    fn check_place(&self, record: &Record, length: u64) -> Result<(), &'static str> {
         let size = record.length as usize;
         let end = record.offset.checked_add(u64::from(record.length));
         if size <= HEADER_BYTES
@@ -171,24 +218,27 @@ impl Store {
             || record.offset < DATA_START
             || !record.offset.is_multiple_of(self.shared.granule)
         {
-            return Ok(Err("an image cannot be there".to_owned()));
+            return Err("an image cannot be there");
         }
         if end.is_none_or(|end| end > length) {
-            return Ok(Err("the file ends before it does".to_owned()));
+            return Err("the file ends before it does");
         }
-        self.scratch.resize(size, 0);
-        self.shared.pack.read(&mut self.scratch, record.offset)?;
+        Ok(())
+    }
+
+    /// Checks the image that a record speaks of.
+    fn check_image(&self, record: &Record, image: &[u8]) -> Result<Header, String> {
         let expected = Expected {
             file_id: self.shared.file_id,
             page_shift: self.shared.page_shift,
             page: record.page,
             generation: record.generation,
         };
-        Ok(match header::verify(&self.scratch, expected) {
-            Ok(found) if found.checksum == record.checksum => Ok(()),
-            Ok(_) => Err("another image of the same generation".to_owned()),
-            Err(problem) => Err(problem),
-        })
+        let found = header::verify(image, expected)?;
+        if found.checksum == record.checksum {
+            return Ok(found);
+        }
+        Err("another image of the same generation".to_owned())
     }
 
     /// Looks past the end of the log for a later commit of this epoch that knew the missing one to be durable: then what

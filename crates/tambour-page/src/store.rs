@@ -73,6 +73,10 @@ pub struct Store {
     pub(super) changed: bool,
     /// Pages that [`Store::alloc`] gave out and no commit has written.
     pub(super) reserved: BTreeSet<PageId>,
+    /// For pages that are written again before the next checkpoint.
+    pub(super) hot_codec: Option<PageCodec>,
+    /// Pages that have an image which is not encoded as those that are to last.
+    pub(super) hot: BTreeSet<PageId>,
     pub(super) hint: PageId,
     /// Layout holes: pages whose image waits in the journal, and pages that gave up their blocks.
     pub(super) waiting: BTreeSet<PageId>,
@@ -439,6 +443,7 @@ impl Store {
             }
         }
         self.reserved.remove(&record.page);
+        self.hot.remove(&record.page);
         if record.kind == Kind::Free {
             self.hint = self.hint.min(record.page);
         }

@@ -9,7 +9,7 @@
 
 use super::PageError;
 use super::open::{self, Files};
-use super::options::{Layout, Options};
+use super::options::{Layout, Options, PageCodec};
 use super::shared::map_path;
 use super::store::Store;
 use super::superblock;
@@ -44,6 +44,7 @@ pub struct Turns {
     home: Option<Arc<dyn File>>,
     writable: bool,
     page_bytes: usize,
+    hot_codec: Option<PageCodec>,
     store: Option<Store>,
     held: Option<Access>,
     /// Somebody has written between a turn for reading and the turn for writing that it was to become.
@@ -93,6 +94,7 @@ impl Turns {
             home,
             writable,
             page_bytes,
+            hot_codec: None,
             store: None,
             held: None,
             overtaken: false,
@@ -113,6 +115,15 @@ impl Turns {
     /// False if the system lets us read only.
     pub fn is_writable(&self) -> bool {
         self.writable
+    }
+
+    /// As [`Store::set_hot_codec`], for all turns.
+    pub fn set_hot_codec(&mut self, codec: Option<PageCodec>) -> Result<(), PageError> {
+        self.hot_codec = codec.map(PageCodec::check).transpose()?;
+        if let Some(store) = &mut self.store {
+            store.hot_codec = self.hot_codec;
+        }
+        Ok(())
     }
 
     /// The store, while there is a turn.
@@ -243,6 +254,7 @@ impl Turns {
         let files: Files = (self.pack.clone(), self.home.clone(), pack_path);
         let (mut store, found) = Store::load(&self.path, files, self.writable)?;
         debug_assert_eq!(store.layout() == Layout::Holes, is_holed, "checked when it was loaded");
+        store.hot_codec = self.hot_codec;
         if let Some(before) = &self.store {
             // What has failed here stays failed: nobody knows what the system has dropped.
             store.poisoned = before.poisoned;

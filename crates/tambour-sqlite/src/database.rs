@@ -129,11 +129,12 @@ impl Database {
         };
         let is_new = create && make_room(path).map_err(|cause| unusable(path, cause))?;
         let made = if is_new { Some(Turns::create(path, &options)) } else { None };
-        let turns = match made {
+        let mut turns = match made {
             // Another process was faster.
             None | Some(Err(PageError::Exists { .. })) => Turns::open(path)?,
             Some(made) => made?,
         };
+        turns.set_hot_codec(settings.hot)?;
         let cache = Cache::new(settings.cache_bytes, turns.page_bytes());
         let (cut, dirty, sized_at) = (u64::MAX, BTreeMap::new(), None);
         let mut database = Self { turns, size: 0, stored_size: 0, sized_at, cut, dirty, cache };

@@ -60,6 +60,9 @@ pub struct Settings {
     /// What `import` takes in its place where pages with a dictionary are at most a twentieth larger by it, since it is
     /// decoded faster; `None` to leave it at `codec`.
     pub quick: Option<PageCodec>,
+    /// How pages are encoded that are written again before the next checkpoint, which encodes them as all others; `None` to
+    /// make no difference.
+    pub hot: Option<PageCodec>,
     /// Bytes of decoded pages that are kept for each database.
     pub cache_bytes: usize,
 }
@@ -72,6 +75,8 @@ impl Default for Settings {
             layout: Layout::Packed,
             codec: PageCodec::ZSTD,
             quick: Some(PageCodec { method: Method::Lz4, level: 5 }),
+            // A page that many transactions write is encoded by each of them.
+            hot: Some(PageCodec::LZ4),
             cache_bytes: 128 << 20,
         }
     }

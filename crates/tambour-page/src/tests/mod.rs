@@ -6,6 +6,7 @@ mod damage;
 mod disk;
 mod fault;
 mod hostile;
+mod hot;
 mod mark;
 mod model;
 mod turns;

@@ -2,7 +2,7 @@
 
 use crate::support::{integrity, number, open, try_open};
 use rusqlite::{Connection, OpenFlags};
-use tambour_page::{Access, Level, PageError, Store};
+use tambour_page::{Access, Level, Method, PageError, Store};
 use tambour_sqlite::NAME;
 
 #[test]
@@ -49,6 +49,38 @@ fn a_rollback_undoes_everything_also_what_was_spilled() {
     drop(connection);
     let connection = open(&path);
     assert_eq!(number(&connection, "SELECT a FROM t"), 1);
+    assert_eq!(integrity(&connection), "ok");
+}
+
+/// What many transactions write has a codec that encodes fast, but not for ever.
+#[test]
+fn what_was_written_again_and_again_is_small_when_the_last_connection_has_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
+    let connection = open(&path);
+    connection
+        .execute_batch(
+            "CREATE TABLE drum (id INTEGER PRIMARY KEY, beats INTEGER, name TEXT); \
+             WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 500) \
+             INSERT INTO drum SELECT x, 0, 'drum ' || x * x FROM n;",
+        )
+        .unwrap();
+    for round in 0..20 {
+        let update = format!("UPDATE drum SET beats = beats + 1 WHERE id % 20 = {round}");
+        connection.execute_batch(&update).unwrap();
+    }
+    let stat = |store: &mut Store| store.stat(true).unwrap();
+    let hot = stat(&mut Store::open(&path, Access::Read).unwrap());
+    assert!(hot.codecs.iter().any(|(method, _)| *method == Method::Lz4), "{:?}", hot.codecs);
+    drop(connection);
+    let mut store = Store::open(&path, Access::Write).unwrap();
+    let closed = stat(&mut store).rounded_bytes;
+    store.recode(1000).unwrap();
+    let best = stat(&mut store).rounded_bytes;
+    assert!(closed <= best && best < hot.rounded_bytes, "{closed}, {best}, {}", hot.rounded_bytes);
+    store.close().unwrap();
+    let connection = open(&path);
+    assert_eq!(number(&connection, "SELECT sum(beats) FROM drum"), 500);
     assert_eq!(integrity(&connection), "ok");
 }
 
