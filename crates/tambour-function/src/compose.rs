@@ -81,7 +81,7 @@ fn part(call: &Call, index: usize) -> Result<Vec<i64>, FunctionError> {
         ArrowType::Float32 | ArrowType::Float64 => {
             let floats = cast(&values, &ArrowType::Float64)?;
             let floats = floats.as_primitive::<arrow_array::types::Float64Type>();
-            // What is below zero is no part of a date, even by a fraction, nor is NaN.
+            // Neither NaN nor what is below zero, even by a fraction, is part of a date.
             let whole = |float: &f64| if *float >= 0.0 { *float as i64 } else { -1 };
             return Ok(floats.values().iter().map(whole).collect());
         }

@@ -22,16 +22,13 @@ use datafusion::config::Dialect;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{
-    SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext,
-};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
 use futures::StreamExt;
-use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -590,22 +587,8 @@ impl Query {
     }
     /// Starts it.
     pub async fn execute(self) -> Result<Execution, SqlError> {
-        let (state, plan) = self.frame.into_parts();
-        let plan = state.create_physical_plan(&plan).await?;
-        // Without functions: operators have theirs, and copying two thousand names takes as long as reading a small table.
-        let id = state.session_id().to_owned();
-        let (config, runtime) = (state.config().clone(), Arc::clone(state.runtime_env()));
-        let task = TaskContext::new(
-            None,
-            id,
-            config,
-            HashMap::new(),
-            HashMap::new(),
-            HashMap::new(),
-            HashMap::new(),
-            runtime,
-        );
-        let task = Arc::new(task);
+        let task = Arc::new(self.frame.task_ctx());
+        let plan = self.frame.create_physical_plan().await?;
         let stream = results::stream(arrival::run(&plan, task)?);
         let stream = match self.fill {
             Some(fill) => fill.stream(stream),
