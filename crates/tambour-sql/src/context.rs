@@ -283,8 +283,8 @@ impl Session {
     pub(crate) async fn planned(&self, prepared: Prepared, text: &str) -> Result<Query, SqlError> {
         let Prepared { statement, format, notes, task, ending } = prepared;
         let switches = self.switched(&task, ending.switches);
-        // One for the whole query: it holds a name for each function.
-        let state = self.context.state();
+        // One for the whole query: it holds a name for each function, and too much for the stack.
+        let state = Box::new(self.context.state());
         let plan = if matches!(task, Task::Nothing | Task::Switch(_)) {
             LogicalPlanBuilder::empty(false).build()?
         } else {
@@ -305,7 +305,7 @@ impl Session {
         }
         let has_effect = matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_));
         let frame = match task {
-            Task::Rows if !has_effect => DataFrame::new(state, plan),
+            Task::Rows if !has_effect => DataFrame::new(*state, plan),
             Task::Rows | Task::Nothing | Task::Switch(_) | Task::Change(_) => {
                 self.context.execute_logical_plan(plan).await?
             }
@@ -317,7 +317,8 @@ impl Session {
         let Ending { totals, fill, .. } = ending;
         let totals = match totals {
             Some(statement) => {
-                let plan = self.plan(&self.context.state(), statement, text, switches).await?;
+                let state = Box::new(self.context.state());
+                let plan = self.plan(&state, statement, text, switches).await?;
                 Some(self.context.execute_logical_plan(plan).await?)
             }
             None => None,
@@ -360,7 +361,7 @@ impl Session {
             let Some(expr) = expr else { continue };
             let query = dialect::parse_query(&format!("SELECT {expr}"))?;
             let statement = dialect::prepare_query(&query, &self.catalog())?.statement;
-            let state = self.context.state();
+            let state = Box::new(self.context.state());
             let plan = self.plan(&state, statement, "", Switches::default()).await?;
             let batches = self.context.execute_logical_plan(plan).await?.collect().await?;
             let value = batches.iter().find(|batch| batch.num_rows() == 1);
