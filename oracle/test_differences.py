@@ -48,6 +48,59 @@ def test_seen_differences(server, tambour, table, query):
     assert compare.same(ours, theirs), compare.first_difference(ours, theirs)
 
 
+NESTED = {
+    "k": ("UInt32", ["1", "2", "3", "4"]),
+    "af": ("Array(Float64)", ["[0.]", "[-0.]", "[nan]", "[1., nan]"]),
+    "an": ("Array(Nullable(Float64))", ["[NULL, 1]", "[1, NULL]", "[]", "[1, nan]"]),
+    "ai": ("Array(Int256)", ["[-5]", "[7]", "[0]", "[7, -1]"]),
+    "au": ("Array(UUID)", ["['00000000-0000-0001-0000-000000000000']", "['00000000-0000-0000-0000-000000000002']", "[]", "[]"]),
+    "e": ("Enum8('b' = -1, 'a' = 2)", ["'a'", "'b'", "'b'", "'a'"]),
+    "ae": ("Array(Enum8('b' = -1, 'a' = 2))", ["['a']", "['b']", "['a', 'b']", "['a', 'a']"]),
+    "tf": ("Tuple(Float64, Int64)", ["(0., 1)", "(-0., 1)", "(nan, 1)", "(1., 2)"]),
+    "te": ("Tuple(Enum8('b' = -1, 'a' = 2), UInt8)", ["('a', 1)", "('b', 1)", "('b', 2)", "('a', 0)"]),
+    "ate": ("Array(Tuple(Enum8('b' = -1, 'a' = 2), UInt8))", ["[('a', 1)]", "[('b', 1)]", "[('b', 2), ('a', 1)]", "[]"]),
+    "d": ("Date", ["'2149-06-06'", "'2106-02-07'", "'1970-01-01'", "'2020-01-01'"]),
+    "dt": ("DateTime('Europe/Berlin')", ["'2106-02-06 00:00:00'", "'2106-02-07 00:00:00'", "'1970-01-02 00:00:00'", "'1970-01-01 01:00:00'"]),
+}
+
+
+@pytest.fixture(scope="module")
+def nested(server):
+    """One part for each row, so that each has its own names of Enums."""
+    columns = ", ".join(f"{name} {kind}" for name, (kind, _) in NESTED.items())
+    server.run("CREATE DATABASE IF NOT EXISTS compared")
+    server.run(f"CREATE OR REPLACE TABLE compared.n ({columns}) ENGINE = MergeTree ORDER BY k")
+    server.run("SYSTEM STOP MERGES compared.n")
+    for row in range(4):
+        server.run(f"INSERT INTO compared.n VALUES ({', '.join(values[row] for _, values in NESTED.values())})")
+    return server.run("SELECT data_paths[1] FROM system.tables WHERE database = 'compared' AND name = 'n'").strip()
+
+
+SIDES = ["af", "an", "ai", "au", "ae", "tf", "te", "ate"]
+
+
+@pytest.mark.parametrize("query", [
+    *[f"SELECT a.k, b.k, a.{it} < b.{it}, a.{it} >= b.{it} FROM n AS a CROSS JOIN n AS b ORDER BY a.k, b.k" for it in SIDES],
+    *[f"SELECT a.k, b.k, has(a.{it}, b.{it}[1]), has([a.{it}], b.{it}) FROM n AS a CROSS JOIN n AS b ORDER BY a.k, b.k" for it in ["ai", "au", "ae", "ate"]],
+    *[f"SELECT k FROM n ORDER BY {it}, k" for it in SIDES],
+    *[f"SELECT k FROM n ORDER BY {it} DESC, k" for it in SIDES],
+    *[f"SELECT k FROM n ORDER BY {it} DESC NULLS FIRST, k" for it in ["af", "an", "tf"]],
+    *[f"SELECT a.k, b.k FROM n AS a JOIN n AS b ON a.{it} = b.{it} ORDER BY a.k, b.k" for it in ["af", "ai", "au", "ae", "tf", "te"]],
+    "SELECT a.k, b.k, a.d = b.dt, a.d < b.dt, b.dt <= a.d FROM n AS a CROSS JOIN n AS b ORDER BY a.k, b.k",
+    "SELECT a.k, b.k FROM n AS a JOIN n AS b ON a.ate = b.ate ORDER BY a.k, b.k",
+    "SELECT k, af = [0.], af != [0.], af = af, tf = tf, tf = (0., 1), [af] = [[nan]], an = [1, NULL] FROM n ORDER BY k",
+    "SELECT k, te < ('a', 1), te.1 < 'a', toTypeName(te.1), ate.1, toTypeName(ate.1) FROM n ORDER BY k",
+    "SELECT k, has(ae, 'a'), indexOf(ae, 'b'), countEqual(ae, 'x'), arraySort(ate), arrayReverseSort(ate), cityHash64(ate) FROM n ORDER BY k",
+    "SELECT k, if(k = 3, d, dt), [d, dt], greatest(d, toDate('2020-01-01')) FROM n ORDER BY k",
+    "SELECT argMax(k, af), argMin(k, ai), argMax(k, ae) FROM n",
+])
+def test_nested_values_are_compared_as_there(server, tambour, nested, query):
+    theirs = server.run(query.replace(" FROM n", " FROM compared.n").replace("JOIN n ", "JOIN compared.n "))
+    ours = tambour.run("sql", f"n={nested}", "--format", "tsv", "--no-header", query)
+    assert theirs
+    assert compare.same(ours, theirs), compare.first_difference(ours, theirs)
+
+
 @pytest.mark.parametrize("query, reason", [
     ("SELECT * FROM g AS a PASTE JOIN g AS b", "PASTE JOIN needs an order"),
     ("SELECT * FROM g FINAL", "FINAL"),

@@ -220,14 +220,13 @@ fn paired(call: &Call, fold: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef, 
 
 /// The slope from the leftmost point to the rightmost.
 fn bounding_ratio(points: &[(f64, f64)]) -> f64 {
-    let by_x = |a: &&(f64, f64), b: &&(f64, f64)| a.0.total_cmp(&b.0);
-    // Of equal ones the first counts at both ends.
-    let left = points.iter().min_by(by_x);
-    let right = points.iter().rev().max_by(by_x);
-    match (left, right) {
-        (Some(left), Some(right)) => (right.1 - left.1) / (right.0 - left.0),
-        _ => f64::NAN,
-    }
+    let Some((first, rest)) = points.split_first() else { return f64::NAN };
+    // Of equal ones the first counts at both ends. A NaN is left or right of nothing.
+    let (left, right) = rest.iter().fold((first, first), |(left, right), point| {
+        let left = if point.0 < left.0 { point } else { left };
+        (left, if point.0 > right.0 { point } else { right })
+    });
+    (right.1 - left.1) / (right.0 - left.0)
 }
 
 /// Spearman's coefficient; equal values share the mean of their ranks.

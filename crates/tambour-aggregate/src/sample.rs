@@ -18,9 +18,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         t_test(c, pooled, |[a, b]| a.count.min(b.count) > 0.0 && a.count + b.count > 2.0)
     }),
     Function::new("reduceWelchTTest", test_type, |c| {
-        t_test(c, separate, |samples| {
-            samples.iter().all(|it| it.count > 1.0) && separate(samples).0 != 0.0
-        })
+        t_test(c, separate, |samples| samples.iter().all(|it| it.count > 1.0))
     }),
     Function::new("reduceMeanZTest", z_type, z_test),
     Function::new("reduceMannWhitneyUTest", rank_type, rank_test),
@@ -84,6 +82,12 @@ fn separate([a, b]: [Moments; 2]) -> (f64, f64) {
     (both.sqrt(), freedom)
 }
 
+/// True if the values differ by rounding alone, as R has it. Of a sample of one value it cannot be said.
+fn is_constant(samples: [Moments; 2]) -> bool {
+    let size = samples[0].mean().abs().max(samples[1].mean().abs());
+    separate(samples).0 < 10.0 * f64::EPSILON * size
+}
+
 pub(crate) fn confidence(call: &Call, index: usize) -> Result<f64, FunctionError> {
     let level = call.floats(index)?.get(0);
     if level > 0.0 && level < 1.0 {
@@ -105,9 +109,11 @@ fn t_test(
         let difference = samples[0].mean() - samples[1].mean();
         let (error, freedom) = error(samples);
         let statistic = difference / error;
-        if !suffice(samples) || !statistic.is_finite() {
-            let is_infinite = statistic.is_infinite() || !suffice(samples);
-            return undefined(width, is_infinite);
+        if !suffice(samples) || is_constant(samples) {
+            return vec![f64::NAN; width];
+        }
+        if !statistic.is_finite() {
+            return undefined(width, statistic.is_infinite());
         }
         let outside = |t: f64| incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
         let mut all = vec![statistic, outside(statistic)];
@@ -168,6 +174,9 @@ fn rank_test(call: &Call) -> Result<ArrayRef, FunctionError> {
     }
     let is_continuous = call.optional_integers(2)?.is_none_or(|it| it.get(0) != 0);
     let all = super::number::pairs(call)?;
+    if all.iter().flatten().any(|(value, _)| value.is_nan()) {
+        return Err(wrong(call.name, "NaN has no rank"));
+    }
     if all.iter().any(|pairs| split(pairs).iter().any(|it| it.count == 0.0)) {
         return Err(wrong(call.name, "both samples must have values"));
     }

@@ -5,8 +5,9 @@ use super::call::{arguments, call, name, rename, set_arguments};
 use super::{aggregate, refused};
 use crate::DialectError;
 use crate::marks::Otherwise;
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    DuplicateTreatment, Expr, Function, FunctionArguments, Value,
+    BinaryOperator, CaseWhen, DuplicateTreatment, Expr, Function, FunctionArguments, Value,
 };
 
 /// The combinators, as they are taken off from the end of a name.
@@ -83,7 +84,7 @@ pub(super) fn rewrite(
                 let sum = Expr::Function(call("arraySum", vec![flat.clone()]));
                 let count = Expr::Function(call("length", vec![flat]));
                 let (left, right) = (Box::new(sum), Box::new(count));
-                let op = datafusion::sql::sqlparser::ast::BinaryOperator::Divide;
+                let op = BinaryOperator::Divide;
                 return Ok(Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }))));
             }
             Ok(Some(Expr::Function(call(reducer, vec![flat]))))
@@ -94,7 +95,7 @@ pub(super) fn rewrite(
             let kernel = if combinator == "Map" { "reduceMap" } else { "reduceForEach" };
             Ok(Some(Expr::Function(call(kernel, vec![inner, text(reducer)]))))
         }
-        _ => or_default(function, base).map(Some),
+        _ => or_default(function, base, written).map(Some),
     }
 }
 
@@ -137,6 +138,13 @@ fn plain(function: &mut Function, base: &str) -> Result<Expr, DialectError> {
     Ok(Expr::Function(function.clone()))
 }
 
+/// True for aggregates that are a NaN of no values.
+fn may_be_nan(base: &str) -> bool {
+    const STARTS: &[&str] =
+        &["avg", "quantile", "median", "var", "stddev", "STD", "cov", "corr", "regr"];
+    STARTS.iter().any(|start| base.starts_with(start))
+}
+
 fn is_count(base: &str) -> bool {
     let plain = base.strip_suffix("If").unwrap_or(base);
     plain == "count" || plain.starts_with("uniq")
@@ -162,21 +170,45 @@ fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, D
     }
     let inner = plain(function, base)?;
     let zero = Expr::value(Value::Number("0".to_owned(), false));
-    Ok(Expr::Function(call("nullif", vec![inner, zero])))
+    if !base.ends_with("If") {
+        return Ok(Expr::Function(call("nullif", vec![inner, zero])));
+    }
+    // Rows that are not taken are rows there.
+    let rows =
+        Expr::Function(call("count", vec![Expr::value(Value::Number("1".to_owned(), false))]));
+    let (left, right) = (Box::new(rows), Box::new(zero));
+    let condition = Expr::BinaryOp { left, op: BinaryOperator::Eq, right };
+    Ok(Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen { condition, result: Expr::value(Value::Null) }],
+        else_result: Some(Box::new(inner)),
+    })
 }
 
 /// Aggregates of no rows are the default of their type; those that count or gather are that anyway.
-fn or_default(function: &mut Function, base: &str) -> Result<Expr, DialectError> {
+fn or_default(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {
+    let taken = base.strip_suffix("If");
+    if let Some(taken) = taken.filter(|it| may_be_nan(it)) {
+        // Of rows none of which is taken it is a NaN there.
+        let instead = format!("write {taken}OrDefaultIf, which is the default if no row is taken");
+        return Err(refused(written, &instead));
+    }
+    if super::gathered::may_be_nan(taken.unwrap_or(base)) {
+        return Err(refused(written, "its default is not the one of ClickHouse"));
+    }
     let list = arguments(function).unwrap_or_default();
     if list.iter().any(super::call::is_null) {
         return Err(refused(format!("{base}OrDefault of NULL"), "it is NULL in every group"));
     }
     set_arguments(function, list);
-    if super::spread::is_lone(base) {
-        // These are NULL of no rows only.
-        let value = plain(function, base)?;
-        let zero = Expr::value(Value::Number("0.0".to_owned(), false));
-        return Ok(Expr::Function(call("coalesce", vec![value, zero])));
+    if let Some(witness) = super::spread::witness(base) {
+        // NULL where the witness is, which may be a NULL of values or of no rows, and in no other place.
+        let value = plain(&mut function.clone(), base)?;
+        mark(function, Otherwise::Default);
+        let witness = plain(function, witness)?;
+        return Ok(Expr::Function(call("coalesce", vec![value, witness])));
     }
     if !is_count(base) && !base.starts_with("groupArray") && !base.starts_with("groupUniq") {
         mark(function, Otherwise::Default);

@@ -144,6 +144,12 @@ fn find(written: &str) -> Option<&'static Gathered> {
     ALL.iter().find(|gathered| gathered.name == written)
 }
 
+/// True for those that are a NaN of no values, where -OrDefault would be a 0.
+pub(super) fn may_be_nan(written: &str) -> bool {
+    const STARTS: &[&str] = &["skew", "kurt", "simpleLinear", "avgWeighted", "quantile", "median"];
+    find(written).is_some() && STARTS.iter().any(|start| written.starts_with(start))
+}
+
 /// Names of these aggregates.
 pub(super) fn names() -> impl Iterator<Item = &'static &'static str> {
     ALL.iter().map(|gathered| &gathered.name)

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod aggregate;
 mod alias;
 mod ambiguous;
@@ -187,6 +188,9 @@ fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, Di
         return Ok(Prepared { statement, format: None, notes: Vec::new(), task, ending });
     }
     statement::check(&statement)?;
+    if let Some(sql) = innermost(&mut statement) {
+        let _ = walk_mut(sql, &mut access::OneByOne);
+    }
     let mut rewriter = rewrite::Rewriter::new(catalog, false);
     let mut ending = Ending::default();
     let mut totals = None;

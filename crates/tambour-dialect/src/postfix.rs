@@ -1,8 +1,8 @@
-//! Operators that the parser library does not know: `t.1`, `c ? a : b`, `a MOD b`, `a DIV b`.
+//! Operators that the parser library does not know: `t.1`, `t.1[2]`, `c ? a : b`, `a MOD b`, `a DIV b`.
 
 use super::lexical::is_word;
 use super::{call, within};
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value};
+use datafusion::sql::sqlparser::ast::{AccessExpr, BinaryOperator, Expr, Subscript, Value};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
@@ -19,6 +19,8 @@ const NAME: u8 = 1;
 enum Operator {
     /// The number of a tuple's element.
     Element(String),
+    /// An element of an array that is an element itself: `t.1[2]`.
+    Subscript,
     Choice,
     Modulo,
     WholeQuotient,
@@ -35,6 +37,7 @@ fn operator(parser: &Parser<'_>) -> Option<Operator> {
             let is_adjacent = parser.get_current_token().span.end == next.span.start;
             (is_index && is_adjacent).then(|| Operator::Element(index.to_owned()))
         }
+        Token::LBracket => Some(Operator::Subscript),
         Token::Placeholder(text) if text == "?" => Some(Operator::Choice),
         Token::Placeholder(text) if text == within::MARK => Some(Operator::Name),
         token if is_word(token, "MOD") || is_word(token, "DIV") => {
@@ -54,7 +57,7 @@ fn operator(parser: &Parser<'_>) -> Option<Operator> {
 /// The precedence of the operator at the parser's position, if it is one of these.
 pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
     match operator(parser) {
-        Some(Operator::Element(_)) => Some(ELEMENT),
+        Some(Operator::Element(_) | Operator::Subscript) => Some(ELEMENT),
         Some(Operator::Choice) => Some(CHOICE),
         Some(Operator::Name) => Some(NAME),
         Some(Operator::Modulo | Operator::WholeQuotient) => Some(PRODUCT),
@@ -72,6 +75,7 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
             let index = Expr::value(Value::Number(index, false));
             Ok(Expr::Function(call::call("tupleElement", vec![expr.clone(), index])))
         }
+        Operator::Subscript => subscript(parser, expr),
         Operator::Choice => choice(parser, expr),
         Operator::Name => parser.parse_identifier().map(|name| within::marked(expr.clone(), name)),
         Operator::WholeQuotient => parser
@@ -98,6 +102,13 @@ pub(super) fn literal_before_cast(parser: &mut Parser<'_>) -> Option<Expr> {
         parser.next_token();
     }
     Some(Expr::value(Value::SingleQuotedString(text)))
+}
+
+fn subscript(parser: &mut Parser<'_>, expr: &Expr) -> Result<Expr, ParserError> {
+    let index = parser.parse_expr()?;
+    parser.expect_token(&Token::RBracket)?;
+    let access_chain = vec![AccessExpr::Subscript(Subscript::Index { index })];
+    Ok(Expr::CompoundFieldAccess { root: Box::new(expr.clone()), access_chain })
 }
 
 fn choice(parser: &mut Parser<'_>, condition: &Expr) -> Result<Expr, ParserError> {

@@ -24,9 +24,10 @@ const LONE: &[(&str, &str)] = &[
 const NEVER_NAN: &[&str] =
     &["varPop", "varSamp", "stddevPop", "stddevSamp", "STD", "regr_sxx", "regr_syy"];
 
-/// True for an aggregate that is NaN, and not NULL, of some rows.
-pub(super) fn is_lone(name: &str) -> bool {
-    LONE.iter().any(|(lone, _)| *lone == name)
+/// For an aggregate that is NaN, and not NULL, of some rows: one that is NULL of the same rows, and never NaN of none.
+pub(super) fn witness(name: &str) -> Option<&'static str> {
+    let (_, witness) = LONE.iter().find(|(lone, _)| *lone == name)?;
+    Some(if *witness == "var_pop" { "varPop" } else { "covarPop" })
 }
 
 /// 1, or NULL as `nothing` is, where the sum of squares of x is above 0.

@@ -12,7 +12,7 @@ use super::zone::Zone;
 use super::{Call, Function, Operand, Signature, bare, cast, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Date32Type, Float32Type, Float64Type};
+use arrow_array::types::{Date32Type, Decimal128Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
 use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
@@ -101,7 +101,9 @@ fn is_float(data_type: &DataType) -> bool {
 }
 
 fn check(name: &'static str, source: &DataType, target: &DataType) -> Result<(), FunctionError> {
-    let is_number = integer(source).is_some() || is_float(source);
+    // The engine makes one of a UInt64 beside another integer.
+    let is_whole = matches!(source, DataType::Decimal { precision: ..=38, scale: 0 });
+    let is_number = integer(source).is_some() || is_float(source) || is_whole;
     let is_fine = match target {
         _ if source == target => true,
         number if integer(number).is_some() || is_float(number) => is_number || is_text(source),
@@ -223,6 +225,9 @@ fn whole_numbers(operand: &Operand) -> Result<Vec<Option<i128>>, FunctionError> 
             .iter()
             .map(|it| it.and_then(whole))
             .collect());
+    }
+    if let Some(decimals) = values.as_primitive_opt::<Decimal128Type>() {
+        return Ok(decimals.iter().collect());
     }
     let numbers = wide_integers(values)?;
     Ok(numbers

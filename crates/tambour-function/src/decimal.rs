@@ -277,9 +277,8 @@ fn of_text(text: &[u8], scale: u8) -> Option<i256> {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     // As there, points after the first one are passed over.
     let fraction = fraction.replace('.', "");
-    let is_number = !(whole.is_empty() && fraction.is_empty())
-        && whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
-    if !is_number {
+    // Without a digit it is 0 there, if there is a sign, a point or an exponent.
+    if !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let digits = whole.bytes().chain(fraction.bytes()).map(|byte| i128::from(byte - b'0'));

@@ -5,6 +5,7 @@
 //! joined from left to right, a tuple counts as its elements, an array as its length and then its elements, and a map as an
 //! array of tuples.
 
+use super::numbers::in_places;
 use super::{Call, Function, Operand, Signature, bare, farm, mixing, undress, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
@@ -321,13 +322,13 @@ fn scalars(name: &'static str, kind: Kind, operand: &Operand) -> Result<Vec<u64>
         DataType::Ipv6 | DataType::Int256 | DataType::UInt256 => {
             fixed(values, |bytes| kind.of_bytes(bytes))
         }
-        DataType::Enum8(names) => {
+        data_type @ DataType::Enum8(names) => {
             let names = names.iter().map(|(_, number)| number.to_le_bytes()).collect::<Vec<_>>();
-            enums(kind, values, &names)
+            enums(kind, &in_places(values, data_type)?, &names)
         }
-        DataType::Enum16(names) => {
+        data_type @ DataType::Enum16(names) => {
             let names = names.iter().map(|(_, number)| number.to_le_bytes()).collect::<Vec<_>>();
-            enums(kind, values, &names)
+            enums(kind, &in_places(values, data_type)?, &names)
         }
         DataType::String | DataType::FixedString(_) => {
             let texts = super::text::Texts::of(values);

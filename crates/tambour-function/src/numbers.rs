@@ -141,6 +141,24 @@ pub(super) fn in_places(
     Ok(Arc::new(placed))
 }
 
+/// The numbers of an enum's names, whose keys may be any.
+pub(super) fn numbers_of_enum(
+    values: &ArrayRef,
+    data_type: &DataType,
+) -> Result<ArrayRef, FunctionError> {
+    let values = in_places(values, data_type)?;
+    let numbers = match data_type {
+        DataType::Enum8(names) => Numbers::of_enum(&values, names.iter().map(|it| it.1.into()))?,
+        DataType::Enum16(names) => Numbers::of_enum(&values, names.iter().map(|it| it.1.into()))?,
+        _ => Numbers::of(&values)?,
+    };
+    Ok(match numbers {
+        Numbers::Integers(numbers) => Arc::new(numbers),
+        Numbers::Unsigned(numbers) => Arc::new(numbers),
+        Numbers::Floats(numbers) => Arc::new(numbers),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

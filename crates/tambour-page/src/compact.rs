@@ -5,6 +5,7 @@ use super::map::State;
 use super::options::{Durability, Layout, PageId};
 use super::shared::BLOCK_BYTES;
 use super::store::Store;
+use std::collections::BTreeMap;
 
 /// Bytes of images that are moved by one commit.
 const STEP_BYTES: u64 = 1 << 20;
@@ -28,6 +29,8 @@ impl Store {
     pub fn compact(&mut self, budget: u64) -> Result<Compacted, PageError> {
         self.check_writable()?;
         let mut done = Compacted { before: self.shared.pack.length()?, ..Compacted::default() };
+        // What is hot would move as it is, and not be remembered.
+        self.cool(&BTreeMap::new())?;
         self.write_checkpoint()?;
         if self.shared.layout == Layout::Holes {
             self.punch_vacant()?;

@@ -4,6 +4,8 @@
 //! one-pass automaton does at a tenth of that. `^(?:www\.)?([^/]+)` is not of that kind, but it is `^www\.([^/]+)` or else
 //! `^([^/]+)`, and both are. So an expression that begins at the beginning of the text is tried with and without what is optional.
 //! That is right only if nothing else in it prefers less to more: an automaton in one pass cannot give back what it took.
+//!
+//! A `.*` at the end matches whatever is left, so no automaton walks over that: to know where it ends is to know what is UTF-8.
 
 use regex::bytes::{CaptureLocations, Regex, RegexBuilder};
 use regex_automata::dfa::onepass::{Cache, DFA};
@@ -11,7 +13,7 @@ use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::NonMaxUsize;
 use regex_automata::{Anchored, Input};
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::{Hir, HirKind, Look};
+use regex_syntax::hir::{Dot, Hir, HirKind, Look};
 use std::ops::Range;
 use tambour_function::FunctionError;
 use tambour_function::kit::wrong;
@@ -33,6 +35,8 @@ pub(crate) struct Expression {
     locations: CaptureLocations,
     /// The expression in one pass, if it can be, after some searches; the first that matches counts.
     one_pass: Vec<(DFA, Cache)>,
+    /// What comes after all that the automata know.
+    tail: Tail,
     searches: usize,
     slots: Vec<Option<NonMaxUsize>>,
     is_in_slots: bool,
@@ -45,6 +49,7 @@ impl Expression {
         Ok(Self {
             locations: regex.capture_locations(),
             one_pass: Vec::new(),
+            tail: Tail::None,
             searches: 0,
             slots: vec![None; regex.captures_len() * 2],
             is_in_slots: false,
@@ -53,7 +58,8 @@ impl Expression {
     }
 
     fn prepare(&mut self) {
-        let automata = one_pass(self.regex.as_str()).unwrap_or_default();
+        let (automata, tail) = one_pass(self.regex.as_str()).unwrap_or_default();
+        self.tail = tail;
         let automata = automata.into_iter().map(|dfa| (dfa.create_cache(), dfa));
         self.one_pass = automata.map(|(cache, dfa)| (dfa, cache)).collect();
     }
@@ -84,10 +90,28 @@ impl Expression {
         }
         let input = Input::new(text).anchored(Anchored::Yes);
         let slots = &mut self.slots;
-        self.one_pass.iter_mut().any(|(dfa, cache)| {
+        let is_match = self.one_pass.iter_mut().any(|(dfa, cache)| {
             slots.fill(None);
             matches!(dfa.try_search_slots(cache, &input, slots), Ok(Some(_)))
-        })
+        });
+        if !is_match || self.tail == Tail::None {
+            return is_match;
+        }
+        let start = self.slots.get(1).copied().flatten().map_or(0, NonMaxUsize::get);
+        let rest = std::str::from_utf8(text.get(start..).unwrap_or_default());
+        let end = match rest {
+            Ok(_) => text.len(),
+            Err(cause) if self.tail == Tail::Letters => start + cause.valid_up_to(),
+            // Another way through the expression may get over what is not UTF-8.
+            Err(_) => {
+                self.is_in_slots = false;
+                return self.regex.captures_read_at(&mut self.locations, text, 0).is_some();
+            }
+        };
+        if let Some(slot) = self.slots.get_mut(1) {
+            *slot = NonMaxUsize::new(end);
+        }
+        true
     }
 
     /// Where a group was in the text that [`Self::find`] was given last; 0 is the whole match.
@@ -103,6 +127,17 @@ impl Expression {
     pub(crate) fn text<'a>(&self, text: &'a [u8], index: usize) -> &'a [u8] {
         self.group(index).and_then(|range| text.get(range)).unwrap_or_default()
     }
+}
+
+/// The end of an expression that matches any letters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Tail {
+    #[default]
+    None,
+    /// `.*`
+    Letters,
+    /// `.*$`
+    LettersToEnd,
 }
 
 /// Compiles a pattern as RE2 reads it.
@@ -121,15 +156,40 @@ pub(crate) fn compiled(name: &str, pattern: &[u8]) -> Result<Regex, FunctionErro
         })
 }
 
-/// Automata of which the first that matches gives what the expression gives. None if they cannot be made.
-fn one_pass(translated: &str) -> Option<Vec<DFA>> {
+/// Automata of which the first that matches gives what the expression gives up to its tail. None if they cannot be made.
+fn one_pass(translated: &str) -> Option<(Vec<DFA>, Tail)> {
     let mut parser = ParserBuilder::new();
     parser.dot_matches_new_line(true).utf8(false).nest_limit(NEST_MAX);
     let whole = parser.build().parse(translated).ok()?;
     if !whole.properties().look_set_prefix().contains(Look::Start) {
         return None;
     }
-    if let Some(dfa) = automaton(&whole) {
+    let (before, tail) = without_tail(&whole);
+    Some((automata(&before)?, tail))
+}
+
+/// An expression without what matches any letters at its end. Whichever way leads there first is the way through the whole,
+/// since such a tail matches anywhere.
+fn without_tail(whole: &Hir) -> (Hir, Tail) {
+    let is_any = |part: &Hir| match part.kind() {
+        HirKind::Repetition(repeated) => {
+            let is_all = (repeated.min, repeated.max, repeated.greedy) == (0, None, true);
+            is_all && *repeated.sub == Hir::dot(Dot::AnyChar)
+        }
+        _ => false,
+    };
+    let HirKind::Concat(parts) = whole.kind() else { return (whole.clone(), Tail::None) };
+    match &parts[..] {
+        [before @ .., last, end] if is_any(last) && *end.kind() == HirKind::Look(Look::End) => {
+            (Hir::concat(before.to_vec()), Tail::LettersToEnd)
+        }
+        [before @ .., last] if is_any(last) => (Hir::concat(before.to_vec()), Tail::Letters),
+        _ => (whole.clone(), Tail::None),
+    }
+}
+
+fn automata(whole: &Hir) -> Option<Vec<DFA>> {
+    if let Some(dfa) = automaton(whole) {
         return Some(vec![dfa]);
     }
     let HirKind::Concat(parts) = whole.kind() else { return None };
@@ -300,6 +360,11 @@ mod tests {
         (r"^(|x)?(?:[^x])?(a*)?", 0),
         (r"^(bcd)?(?:[^x])(?:a|bx)*(?:\b)?", 0),
         (r"^(?:a|b)?(ab|x)?[a-x]*", 4),
+        (r"^(k=)?.*", 1),
+        (r"^(\w+)(/.*)?.*$", 1),
+        (r"^(?:x|\C)(a).*$", 1),
+        (r"^(.*?)b.*$", 0),
+        (r"^(?-s)(a).*$", 1),
     ];
 
     #[test]

@@ -269,9 +269,7 @@ fn sorted_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
 
 fn comparable(name: &'static str, item: &DataType) -> Result<(), FunctionError> {
     match bare(item) {
-        DataType::Map(..) | DataType::Int256 | DataType::UInt256 => {
-            Err(wrong(name, format!("{item} has no order")))
-        }
+        DataType::Map(..) => Err(wrong(name, format!("{item} has no order"))),
         DataType::Array(inner) => comparable(name, inner),
         DataType::Tuple(elements) => elements.iter().try_for_each(|(_, it)| comparable(name, it)),
         _ => Ok(()),
@@ -288,12 +286,12 @@ fn keyed_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
 fn sorted(call: &Call, is_reverse: bool) -> Result<ArrayRef, FunctionError> {
     let keys = call.lists(0)?;
     let lists = call.lists(call.operands.len() - 1)?;
-    let order = Order::of(&keys)?;
+    let order = Order::of(&keys, is_reverse)?;
     let mut picks = Picks::new(call);
     for row in 0..call.rows {
         let (of_keys, range) = both(call, &keys, &lists, row)?;
         let mut places: Vec<usize> = of_keys.clone().collect();
-        places.sort_by(|a, b| order.compare(*a, *b, is_reverse));
+        places.sort_by(|a, b| order.compare(*a, *b));
         picks.row(places.into_iter().map(|at| at - of_keys.start + range.start));
     }
     picks.arrays(&lists, item_of(call.result))
@@ -303,11 +301,12 @@ struct Order {
     items: Comparable,
     /// Those that come last.
     is_last: Vec<u8>,
+    is_reverse: bool,
 }
 
 impl Order {
-    fn of(keys: &Lists) -> Result<Self, FunctionError> {
-        let items = Comparable::one(&keys.items)?;
+    fn of(keys: &Lists, is_reverse: bool) -> Result<Self, FunctionError> {
+        let items = Comparable::of_order(&keys.items, is_reverse)?;
         let is_float = matches!(bare(&keys.item_type), DataType::Float32 | DataType::Float64);
         let floats = is_float
             .then(|| super::super::cast(&keys.items.values, &arrow_schema::DataType::Float64))
@@ -319,11 +318,11 @@ impl Order {
             });
             if keys.is_null(at) { 2 } else { u8::from(is_nan) }
         });
-        Ok(Self { is_last: is_last.collect(), items })
+        Ok(Self { is_last: is_last.collect(), items, is_reverse })
     }
-    fn compare(&self, a: usize, b: usize, is_reverse: bool) -> std::cmp::Ordering {
+    fn compare(&self, a: usize, b: usize) -> std::cmp::Ordering {
         let of_values = self.items.get(a).cmp(self.items.get(b));
-        let of_values = if is_reverse { of_values.reverse() } else { of_values };
+        let of_values = if self.is_reverse { of_values.reverse() } else { of_values };
         self.is_last[a].cmp(&self.is_last[b]).then(of_values)
     }
 }

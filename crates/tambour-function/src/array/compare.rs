@@ -1,6 +1,7 @@
 //! How items of arrays are compared and ordered: by a form of their values whose bytes are ordered as ClickHouse orders
 //! them.
 
+use super::super::numbers::numbers_of_enum;
 use super::super::{Operand, bare, cast};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
@@ -15,23 +16,40 @@ use tambour_part::types::DataType;
 #[derive(Debug)]
 pub struct Comparable(Rows);
 
+/// Where NaN and NULL are, however deep.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    First,
+    Last,
+}
+
 impl Comparable {
     /// All values of operands of one type, one after the other.
     pub fn of(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
-        let forms = operands.iter().map(|operand| ordered(&operand.values, &operand.data_type));
-        Self::of_forms(&forms.collect::<Result<Vec<_>, _>>()?)
+        Self::with_absent(operands, Absent::Last)
+    }
+    /// The values of one operand for an order in which NaN and NULL are last, even if it is turned around after.
+    pub fn of_order(operand: &Operand, is_reverse: bool) -> Result<Self, FunctionError> {
+        let absent = if is_reverse { Absent::First } else { Absent::Last };
+        only(Self::with_absent(&[operand], absent)?)
+    }
+    fn with_absent(operands: &[&Operand], absent: Absent) -> Result<Vec<Self>, FunctionError> {
+        let form = |operand: &&Operand| ordered(&operand.values, &operand.data_type, absent);
+        let forms = operands.iter().map(form).collect::<Result<Vec<_>, _>>()?;
+        Self::of_forms(&forms, absent)
     }
     /// The same for tables of hashes, in which 0 and -0 are two values, as in ClickHouse's.
     pub fn of_keys(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
         let form = |operand: &&Operand| match bare(&operand.data_type) {
-            DataType::Float32 | DataType::Float64 => one_nan(&operand.values),
+            DataType::Float32 | DataType::Float64 => one_nan(&operand.values, Absent::Last),
             other => plain(&operand.values, other),
         };
-        Self::of_forms(&operands.iter().map(form).collect::<Result<Vec<_>, _>>()?)
+        let forms = operands.iter().map(form).collect::<Result<Vec<_>, _>>()?;
+        Self::of_forms(&forms, Absent::Last)
     }
-    fn of_forms(forms: &[ArrayRef]) -> Result<Vec<Self>, FunctionError> {
+    fn of_forms(forms: &[ArrayRef], absent: Absent) -> Result<Vec<Self>, FunctionError> {
         let Some(first) = forms.first() else { return Ok(Vec::new()) };
-        let options = SortOptions { descending: false, nulls_first: false };
+        let options = SortOptions { descending: false, nulls_first: absent == Absent::First };
         let field = SortField::new_with_options(first.data_type().clone(), options);
         let converter = RowConverter::new(vec![field]).map_err(FunctionError::arrow("compare"))?;
         let rows = |form: &ArrayRef| {
@@ -42,13 +60,11 @@ impl Comparable {
     }
     /// The values of one operand, as keys.
     pub fn one_of_keys(operand: &Operand) -> Result<Self, FunctionError> {
-        let mut all = Self::of_keys(&[operand])?;
-        all.pop().ok_or_else(|| super::super::wrong("arrays", "there is nothing to compare"))
+        only(Self::of_keys(&[operand])?)
     }
     /// The values of one operand.
     pub fn one(operand: &Operand) -> Result<Self, FunctionError> {
-        let mut all = Self::of(&[operand])?;
-        all.pop().ok_or_else(|| super::super::wrong("arrays", "there is nothing to compare"))
+        only(Self::of(&[operand])?)
     }
     /// The bytes of a value.
     pub fn get(&self, at: usize) -> &[u8] {
@@ -56,22 +72,31 @@ impl Comparable {
     }
 }
 
+fn only(mut all: Vec<Comparable>) -> Result<Comparable, FunctionError> {
+    all.pop().ok_or_else(|| super::super::wrong("arrays", "there is nothing to compare"))
+}
+
 /// Floats with a single NaN.
-fn one_nan(values: &ArrayRef) -> Result<ArrayRef, FunctionError> {
+fn one_nan(values: &ArrayRef, absent: Absent) -> Result<ArrayRef, FunctionError> {
+    let nan = f64::NAN.copysign(if absent == Absent::First { -1.0 } else { 1.0 });
     let floats = cast(values, &ArrowType::Float64)?;
     let floats = floats.as_primitive::<Float64Type>();
     let form: PrimitiveArray<Float64Type> =
-        floats.unary(|float: f64| if float.is_nan() { f64::NAN.abs() } else { float });
+        floats.unary(|float: f64| if float.is_nan() { nan } else { float });
     Ok(Arc::new(form))
 }
 
 /// The same values, ordered by Arrow as ClickHouse orders them, however deep in arrays and tuples.
-fn ordered(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
+fn ordered(
+    values: &ArrayRef,
+    data_type: &DataType,
+    absent: Absent,
+) -> Result<ArrayRef, FunctionError> {
     let wrong = FunctionError::arrow("compare");
     Ok(match (bare(data_type), values.data_type()) {
         (DataType::Array(item), ArrowType::List(field)) => {
             let list = values.as_list::<i32>();
-            let items = ordered(list.values(), item)?;
+            let items = ordered(list.values(), item, absent)?;
             let field = Arc::new(field.as_ref().clone().with_data_type(items.data_type().clone()));
             let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
             Arc::new(ListArray::try_new(field, offsets, items, nulls).map_err(wrong)?)
@@ -79,7 +104,7 @@ fn ordered(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Function
         (DataType::Tuple(elements), ArrowType::Struct(fields)) if !fields.is_empty() => {
             let tuple = values.as_struct();
             let columns = tuple.columns().iter().zip(elements);
-            let columns = columns.map(|(column, (_, element))| ordered(column, element));
+            let columns = columns.map(|(column, (_, element))| ordered(column, element, absent));
             let columns = columns.collect::<Result<Vec<_>, _>>()?;
             let fields = fields.iter().zip(&columns).map(|(field, column)| {
                 Arc::new(field.as_ref().clone().with_data_type(column.data_type().clone()))
@@ -88,7 +113,7 @@ fn ordered(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Function
             Arc::new(StructArray::try_new(fields.collect(), columns, nulls).map_err(wrong)?)
         }
         (DataType::Float32 | DataType::Float64, _) => {
-            let form = one_nan(values)?;
+            let form = one_nan(values, absent)?;
             let one_zero: PrimitiveArray<Float64Type> =
                 form.as_primitive::<Float64Type>().unary(|float: f64| float + 0.0);
             Arc::new(one_zero)
@@ -100,32 +125,34 @@ fn ordered(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Function
 /// The same of values that are neither floats nor looked into.
 fn plain(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
     Ok(match (bare(data_type), values.data_type()) {
-        (DataType::Enum8(_) | DataType::Enum16(_), ArrowType::Dictionary(key, _)) => {
-            // Their keys are in the order of their numbers.
-            let keys =
-                values.as_any_dictionary_opt().map(|dictionary| cast_keys(dictionary.keys()));
-            match keys {
-                Some(keys) => keys?,
-                None => cast(values, key)?,
-            }
+        (data_type @ (DataType::Enum8(_) | DataType::Enum16(_)), _) => {
+            numbers_of_enum(values, data_type)?
         }
         (DataType::Uuid, ArrowType::FixedSizeBinary(16)) => {
-            let bytes = values.as_fixed_size_binary();
-            let mut turned = Vec::with_capacity(bytes.len() * 16);
-            for row in 0..bytes.len() {
-                let (high, low) = bytes.value(row).split_at(8);
-                turned.extend_from_slice(low);
-                turned.extend_from_slice(high);
-            }
-            let array = FixedSizeBinaryArray::try_new(16, turned.into(), bytes.nulls().cloned());
-            Arc::new(array.map_err(FunctionError::arrow("compare UUIDs"))?)
+            rearranged(values, |value| value.rotate_left(8))?
+        }
+        (data_type @ (DataType::Int256 | DataType::UInt256), ArrowType::FixedSizeBinary(32)) => {
+            let sign = if *data_type == DataType::Int256 { 0x80 } else { 0 };
+            rearranged(values, |value| {
+                value.reverse();
+                value[0] ^= sign;
+            })?
         }
         (_, ArrowType::Dictionary(_, inner)) => cast(values, inner)?,
         _ => values.clone(),
     })
 }
 
-fn cast_keys(keys: &dyn Array) -> Result<ArrayRef, FunctionError> {
-    let keys = arrow_array::make_array(keys.to_data());
-    cast(&keys, &ArrowType::Int32)
+/// The same bytes in another order.
+fn rearranged(values: &ArrayRef, rearrange: impl Fn(&mut [u8])) -> Result<ArrayRef, FunctionError> {
+    let values = values.as_fixed_size_binary();
+    let (width, nulls) = (values.value_length(), values.nulls().cloned());
+    let mut bytes = Vec::with_capacity(values.len() * width as usize);
+    for row in 0..values.len() {
+        let start = bytes.len();
+        bytes.extend_from_slice(values.value(row));
+        rearrange(&mut bytes[start..]);
+    }
+    let array = FixedSizeBinaryArray::try_new(width, bytes.into(), nulls);
+    Ok(Arc::new(array.map_err(FunctionError::arrow("compare"))?))
 }

@@ -9,7 +9,7 @@ use crate::FunctionError;
 use arrow_array::{Array, ArrayRef};
 use arrow_select::concat::concat as concat_arrays;
 use arrow_select::interleave::interleave;
-use tambour_part::types::DataType;
+use tambour_part::types::{DataType, Strings};
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
@@ -134,21 +134,26 @@ fn rotate(call: &Call, direction: i128) -> Result<ArrayRef, FunctionError> {
 fn fill_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array, Kind::Integer], &[Kind::Any])?;
     let item = plain_item(item_of(type_at(s, 0)));
+    let is_shift = name.starts_with("arrayShift");
+    let is_null = |it: &Signature| it.constant.as_ref().is_some_and(|it| it.null_count() > 0);
+    if is_shift && s.get(2).is_some_and(is_null) {
+        return Err(wrong(name, "what fills the array is NULL, and so would be the result"));
+    }
+    let with = |filling: &DataType| {
+        // Of an array that is written out, the values say what it holds, but not what they mean.
+        let forms = [&item, filling].map(|it| it.arrow(Strings::Utf8));
+        let found = supertype(&item, filling);
+        found
+            .or_else(|| (forms[0] == forms[1]).then(|| filling.clone()))
+            .ok_or_else(|| wrong(name, format!("{filling} does not fit {item}")))
+    };
     Ok(array_of(match s.get(2) {
         // `arrayResize` makes items nullable, a shift does not: a default stands for a NULL that fills.
-        Some(filling) if name.starts_with("arrayShift") && !super::super::is_nullable(&item) => {
-            if filling.constant.as_ref().is_some_and(|it| it.null_count() > 0) {
-                return Err(wrong(
-                    name,
-                    "what fills the array is NULL, and so would be the result",
-                ));
-            }
-            supertype(&item, bare(&filling.data_type))
-                .ok_or_else(|| wrong(name, format!("{} does not fit {item}", filling.data_type)))?
+        Some(filling) if is_shift && !super::super::is_nullable(&item) => {
+            with(bare(&filling.data_type))?
         }
         Some(filling) if super::super::is_nullable(&filling.data_type) => nullable(item),
-        Some(filling) => supertype(&item, &filling.data_type)
-            .ok_or_else(|| wrong(name, format!("{} does not fit {item}", filling.data_type)))?,
+        Some(filling) => with(&filling.data_type)?,
         None if super::super::is_nullable(&item) => {
             return Err(wrong(name, "say what fills the array: its items may be NULL"));
         }

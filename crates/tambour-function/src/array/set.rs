@@ -2,7 +2,7 @@
 
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, type_at};
 use super::super::supertype::{common_type, supertype, widened};
-use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
+use super::super::{Call, Function, Operand, Signature, bare, cast, expect_count, wrong};
 use super::compare::Comparable;
 use super::{Picks, plain_item};
 use crate::FunctionError;
@@ -97,6 +97,15 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         })
     })
     .predicate(),
+    // What `<`, `=` and their like are of arrays: below 0, 0 or above it.
+    Function::new(
+        "arrayOrder",
+        |n, s| sets_type(n, s, 2).map(|_| DataType::Int8),
+        |c| {
+            let sets = Sets::of(c)?;
+            c.make_integers(|row| sets.items(0, row).cmp(sets.items(1, row)) as i128)
+        },
+    ),
     Function::new(
         "arrayDistinct",
         |n, s| {
@@ -151,6 +160,11 @@ fn compared(item: &DataType, needle: &DataType) -> Option<DataType> {
     if is_fixed(item) != is_fixed(needle) {
         return None;
     }
+    // The names of an Enum are texts.
+    let is_enum = |it: &DataType| matches!(it, DataType::Enum8(_) | DataType::Enum16(_));
+    if is_enum(item) && *needle == DataType::String {
+        return Some(DataType::String);
+    }
     supertype(item, needle).or_else(|| {
         // Integers of all widths and signs, and floats, are numbers.
         let is_number = |it: &DataType| {
@@ -169,6 +183,8 @@ struct Search {
     lists: Lists,
     items: Comparable,
     needles: Comparable,
+    /// Of floats: which of them are NaN, and so equal to no item.
+    are_nan: Vec<bool>,
     is_constant: bool,
 }
 
@@ -187,20 +203,29 @@ impl Search {
             })
         };
         let (items, needles) = (form(&lists.items)?, form(needle)?);
+        let mut are_nan = Vec::new();
+        if has_nan(&needles) {
+            let floats = cast(&needles.values, &ArrowType::Float64)?;
+            let floats = floats.as_primitive::<Float64Type>();
+            are_nan.extend(floats.iter().map(|it| it.is_some_and(f64::is_nan)));
+        }
         let mut rows = Comparable::of(&[&items, &needles])?.into_iter();
         match (rows.next(), rows.next()) {
             (Some(items), Some(needles)) => {
-                Ok(Self { lists, items, needles, is_constant: needle.is_constant })
+                Ok(Self { lists, items, needles, are_nan, is_constant: needle.is_constant })
             }
             _ => Err(wrong(call.name, "there is nothing to compare")),
         }
     }
     /// From 0 on.
     fn places<'a>(&'a self, _: &'a Call, row: usize) -> impl Iterator<Item = usize> + 'a {
-        let needle = self.needles.get(if self.is_constant { 0 } else { row });
+        let at = if self.is_constant { 0 } else { row };
+        let needle = self.needles.get(at);
+        let is_nan = self.are_nan.get(at).copied().unwrap_or(false);
         let range = self.lists.range(row);
         let start = range.start;
-        range.filter(move |at| self.items.get(*at) == needle).map(move |at| at - start)
+        let is_equal = move |at: &usize| !is_nan && self.items.get(*at) == needle;
+        range.filter(is_equal).map(move |at| at - start)
     }
 }
 
@@ -285,7 +310,9 @@ impl Sets {
         if is_search && operands.iter().any(has_nan) {
             return Err(wrong(call.name, "it does not take NaN, which is equal to nothing"));
         }
-        let items = if is_search { Comparable::of(&all)? } else { Comparable::of_keys(&all)? };
+        let is_order = call.name == "arrayOrder";
+        let items =
+            if is_search || is_order { Comparable::of(&all)? } else { Comparable::of_keys(&all)? };
         Ok(Self { lists, values: operands.into_iter().map(|it| it.values).collect(), items })
     }
     fn items(&self, index: usize, row: usize) -> impl Iterator<Item = &[u8]> {

@@ -1,7 +1,7 @@
 //! Results of different types that a value is chosen from (`if`, `coalesce`, `greatest`, arrays that are written out): dates
 //! and instants become the type that ClickHouse gives all of them, with its fractions and its zone.
 
-use super::comparison::{WHOLE_DAY, within};
+use super::comparison::within;
 use super::literal::{bare_type, field_of};
 use super::scalar;
 use crate::describe::narrowest;
@@ -75,7 +75,7 @@ pub(super) fn made<'a>(
         }
         let name = if is_nullable { format!("Nullable({wanted})") } else { wanted.to_string() };
         let is_late = have == DataType::Date && matches!(wanted, DataType::DateTime { .. });
-        let value = if is_late { within(expr, WHOLE_DAY) } else { expr.clone() };
+        let value = if is_late { within(expr) } else { expr.clone() };
         if let Some(call) = scalar::call("CAST", vec![value, lit(name)]) {
             *expr = call;
         }
@@ -181,7 +181,9 @@ fn wide_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool>
     let types = expressions.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
     let types = types.collect::<Result<Vec<ArrowType>>>()?;
     let is_wide = |(expr, data_type): (&&mut Expr, &ArrowType)| match (&**expr, data_type) {
-        (Expr::Literal(ScalarValue::Int64(Some(number)), None), _) => number.abs() > 0xffff,
+        (Expr::Literal(ScalarValue::Int64(Some(number)), None), _) => {
+            number.unsigned_abs() > 0xffff
+        }
         (_, data_type) => matches!(data_type, Int32 | Int64 | UInt32 | UInt64),
     };
     let has_wide = expressions.iter().zip(&types).any(is_wide);
@@ -231,34 +233,39 @@ fn called(name: &str, expr: &Expr) -> Expr {
     scalar::call(name, vec![expr.clone()]).unwrap_or_else(|| expr.clone())
 }
 
-/// Refuses `min` and `max` of arrays and tuples with NULLs, which the engine orders in another way.
+/// Refuses `min` and `max` of arrays and tuples with NULLs or floats, which the engine orders in another way.
 pub(super) fn check_extreme(name: &str, data_type: &DataType) -> Result<()> {
-    if holds_nulls(data_type) {
-        return plan_err!("{name} does not take {data_type}: its elements may be NULL");
+    let is_nested = matches!(data_type, DataType::Array(_) | DataType::Tuple(_));
+    if is_nested && super::listed::is_own(data_type, true) {
+        return plan_err!("{name} does not take {data_type}: its elements may be NULL or NaN");
     }
     Ok(())
 }
 
-/// True for arrays and tuples whose elements may be NULL.
-fn holds_nulls(data_type: &DataType) -> bool {
-    let is_one = |item: &DataType| item.is_nullable() || holds_nulls(item);
-    match data_type {
-        DataType::Array(item) => is_one(item),
-        DataType::Tuple(elements) => elements.iter().any(|(_, element)| is_one(element)),
-        _ => false,
-    }
-}
-
-/// Conditions beside numbers are 0 and 1; true if there were any.
+/// Conditions beside numbers are 0 and 1; true if there were any. A Bool is a UInt8 by another name: of those the first says
+/// what all are called.
 fn counted(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
-    let types = expressions.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
-    let types = types.collect::<Result<Vec<ArrowType>>>()?;
-    let is_flag = |data_type: &&ArrowType| **data_type == ArrowType::Boolean;
-    if !types.iter().any(|it| is_flag(&it)) || !types.iter().any(ArrowType::is_numeric) {
+    let fields = expressions.iter().map(|expr| field_of(expr, schema));
+    let fields = fields.collect::<Result<Vec<_>>>()?;
+    let is_flag = |field: &FieldRef| *field.data_type() == ArrowType::Boolean;
+    if !fields.iter().any(is_flag) || !fields.iter().any(|it| it.data_type().is_numeric()) {
         return Ok(false);
     }
-    for (expr, _) in expressions.iter_mut().zip(&types).filter(|(_, it)| is_flag(it)) {
-        **expr = called("toUInt8", expr);
+    let is_byte = |(expr, field): (&&mut Expr, &FieldRef)| match &**expr {
+        Expr::Literal(ScalarValue::Int64(Some(number)), None) => (0..256).contains(number),
+        _ => is_flag(field) || *field.data_type() == ArrowType::UInt8,
+    };
+    let present =
+        || expressions.iter().zip(&fields).filter(|(_, field)| !field.data_type().is_null());
+    let is_bool =
+        present().next().is_some_and(|(_, first)| bare_type(first) == Some(DataType::Bool))
+            && present().all(is_byte);
+    for (expr, field) in expressions.iter_mut().zip(&fields) {
+        if is_bool && field.data_type().is_numeric() {
+            **expr = expr.clone().not_eq(lit(0_u8));
+        } else if !is_bool && is_flag(field) {
+            **expr = called("toUInt8", expr);
+        }
     }
     Ok(true)
 }
@@ -277,12 +284,26 @@ pub(super) fn made_of_call(call: &mut ScalarFunction, schema: &DFSchema) -> Resu
     if call.name() == "make_array" {
         check_items(call, schema)?;
     }
+    if matches!(call.name(), "greatest" | "least") && numbered(call, schema)? {
+        return Ok(true);
+    }
     match call.name() {
         "coalesce" | "nvl" | "greatest" | "least" | "make_array" => {
             made(call.args.iter_mut(), schema)
         }
         _ => Ok(false),
     }
+}
+
+/// The greatest of some Bools is a number there; true if all were.
+fn numbered(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    for argument in &call.args {
+        if *field_of(argument, schema)?.data_type() != ArrowType::Boolean {
+            return Ok(false);
+        }
+    }
+    call.args.iter_mut().for_each(|argument| *argument = called("toUInt8", argument));
+    Ok(true)
 }
 
 /// Refuses a list of texts and of what ClickHouse makes no text of.

@@ -1,6 +1,8 @@
 //! Arrays that are written out: those without NULLs say so in their type, as ClickHouse's do. What follows from the type is
 //! the default that stands where there is no item, and the name that `toTypeName` gives.
 
+use super::literal::named;
+use super::typed::{common_of, needs_name};
 use arrow::array::{ArrayRef, ListArray, cast::AsArray};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{ScalarValue, exec_err};
@@ -10,6 +12,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
+use tambour_part::types::DataType;
 
 /// `[a, b]`, `array(a, b)` in the engine's place, whose items may always be NULL.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -69,7 +72,14 @@ impl ScalarUDFImpl for WrittenArray {
         let item = types.reduce(|all, it| merged(&all, &it)).unwrap_or(ArrowType::Null);
         // An array without items holds no NULL either.
         let has_nulls = args.arg_fields.iter().any(|it| it.is_nullable());
-        Ok(Arc::new(Field::new(self.name(), ArrowType::new_list(item, has_nulls), false)))
+        let field = Field::new(self.name(), ArrowType::new_list(item, has_nulls), false);
+        let data_type = common_of(args.arg_fields.iter().cloned()).map(|item| {
+            DataType::Array(Box::new(if has_nulls { item.made_nullable() } else { item }))
+        });
+        Ok(Arc::new(match data_type.filter(needs_name) {
+            Some(data_type) => named(&data_type).add_to_field(field),
+            None => field,
+        }))
     }
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let ArrowType::List(item) = args.return_field.data_type().clone() else {

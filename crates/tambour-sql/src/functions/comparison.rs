@@ -8,7 +8,7 @@
 use super::integer::integer;
 use super::literal::{bare_type, field_of, fitted};
 use super::order::Order;
-use super::{decimals, elementwise, scalar};
+use super::{decimals, elementwise, listed, scalar};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type};
@@ -21,6 +21,7 @@ use datafusion::logical_expr::{
 use std::cmp::Ordering;
 use std::sync::Arc;
 use tambour_part::types::DataType;
+use tambour_value::Zone;
 
 /// Nodes up to which an expression may be written twice.
 const TWICE_MAX: usize = 16;
@@ -51,9 +52,10 @@ pub(super) fn plan(
     if let Some(planned) = numbered(&left, operator, &right, &of_fitted)? {
         return Ok(Some(planned));
     }
-    if !matches!(operator, Operator::Eq | Operator::NotEq) {
-        let types = [bare_type(&fields[0]), bare_type(&fields[1])];
-        check_arrays(&left, &right, [types[0].as_ref(), types[1].as_ref()])?;
+    if !matches!(operator, Operator::Eq | Operator::NotEq)
+        && let Some(planned) = listed::comparison(&left, operator, &right, schema)?
+    {
+        return Ok(Some(planned));
     }
     if let Some(planned) = floats(&left, operator, &right, &fields) {
         return Ok(Some(planned));
@@ -64,49 +66,50 @@ pub(super) fn plan(
     Ok(is_fitted.then(|| binary(left, operator, right)))
 }
 
+/// Whether arrays and tuples with floats in them are equal; a join asks the engine for that, which looks at their bits as
+/// ClickHouse's joins do.
+pub(super) fn of_rows(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let (left, operator, right) = (&*binary.left, binary.op, &*binary.right);
+    if !matches!(operator, Operator::Eq | Operator::NotEq) {
+        return Ok(None);
+    }
+    let fields = [field_of(left, schema)?, field_of(right, schema)?];
+    if !fields.iter().any(|field| elementwise::holds_floats(field.data_type())) {
+        return Ok(None);
+    }
+    let of_elements = |left: &Expr, operator: Operator, right: &Expr| {
+        let pair = BinaryExpr::new(Box::new(left.clone()), operator, Box::new(right.clone()));
+        let planned = match of_rows(&pair, schema)? {
+            Some(planned) => Some(planned),
+            None => plan(left, operator, right, schema)?,
+        };
+        Ok(planned.unwrap_or(Expr::BinaryExpr(pair)))
+    };
+    match elementwise::by_elements(left, operator, right, schema, of_elements)? {
+        Some(planned) => Ok(Some(planned)),
+        None => listed::comparison(left, operator, right, schema),
+    }
+}
+
 fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right)))
 }
 
-/// Refuses to order arrays whose items the engine would order in another way: floats, and NULLs.
-fn check_arrays(left: &Expr, right: &Expr, types: [Option<&DataType>; 2]) -> Result<()> {
-    fn is_own(data_type: &DataType) -> bool {
-        match data_type {
-            DataType::Array(item) | DataType::LowCardinality(item) => is_own(item),
-            DataType::Nullable(_) | DataType::Float32 | DataType::Float64 => true,
-            _ => false,
-        }
-    }
-    // A list that is written out may hold NULLs for the engine, though it has none.
-    let is_written = |side: &Expr| match side {
-        Expr::ScalarFunction(call) => call.name() == "make_array",
-        other => matches!(other, Expr::Literal(..)),
-    };
-    for (side, data_type) in [left, right].into_iter().zip(types) {
-        if let Some(array @ DataType::Array(_)) = data_type
-            && is_own(array)
-            && !is_written(side)
-        {
-            return plan_err!(
-                "{array} is compared by = and != only: NULLs and NaN have another place here"
-            );
-        }
-    }
-    Ok(())
-}
-
-/// The last day of a DateTime: later dates that are compared with one are that day.
-const LAST_DAY: i32 = 49_710;
-
 /// The last day that a DateTime has whole: ClickHouse makes it of later dates beside one.
-pub(super) const WHOLE_DAY: i32 = 49_709;
+const WHOLE_DAY: i32 = 49_709;
 
-/// A date that is not after a last one.
-pub(super) fn within(date: &Expr, last: i32) -> Expr {
-    let last = lit(ScalarValue::Date32(Some(last)));
+/// A `Date` that is not after the last one of a DateTime.
+pub(super) fn within(date: &Expr) -> Expr {
+    if let Expr::Literal(ScalarValue::Date32(Some(day)), metadata) = date {
+        return Expr::Literal(ScalarValue::Date32(Some((*day).min(WHOLE_DAY))), metadata.clone());
+    }
+    let last = lit(ScalarValue::Date32(Some(WHOLE_DAY)));
     // A date that is NULL stays it.
     let is_later = Box::new(date.clone().gt(last.clone()));
-    Expr::Case(Case::new(None, vec![(is_later, Box::new(last))], Some(Box::new(date.clone()))))
+    let within = Case::new(None, vec![(is_later, Box::new(last))], Some(Box::new(date.clone())));
+    // The engine takes what a CASE gives for a Date32.
+    let within = Expr::Case(within);
+    scalar::call("toDate", vec![within.clone()]).unwrap_or(within)
 }
 
 /// The first moment of a date in a zone, as an expression.
@@ -115,6 +118,20 @@ pub(super) fn midnight(date: &Expr, zone: Option<&str>) -> Option<Expr> {
     let mut arguments = vec![date.clone(), lit(0_u8)];
     arguments.extend(zone.map(lit));
     scalar::call("toDateTime64", arguments)
+}
+
+/// The first moment of a `Date` as a `DateTime` has it, beside which it stands.
+fn start(date: &Expr, zone: Option<&str>) -> Option<Expr> {
+    // Where 1970-01-01 began before Unix time did, a DateTime takes the day after.
+    let begins_early = Zone::of(zone).ok()?.instant(0, 0) < 0;
+    let date = within(date);
+    if !begins_early {
+        return midnight(&date, zone);
+    }
+    let [first, second] = [0, 1].map(|day| lit(ScalarValue::Date32(Some(day))));
+    let is_first = Box::new(date.clone().eq(first));
+    let later = Case::new(None, vec![(is_first, Box::new(second))], Some(Box::new(date)));
+    midnight(&Expr::Case(later), zone)
 }
 
 /// Enums are compared by their numbers, integers of 256 bits by their value.
@@ -196,13 +213,11 @@ fn same_form(
         [Some(DataType::Uuid), _] | [_, Some(DataType::Uuid)] if is_order => {
             Some(both(&|side| Order::Uuid.udf().call(vec![side])))
         }
-        [Some(DataType::DateTime { zone }), Some(DataType::Date)] if !is_literal(right) => {
-            let zone = zone.as_deref();
-            Some((left.clone(), midnight(&within(right, LAST_DAY), zone)?))
+        [Some(DataType::DateTime { zone }), Some(DataType::Date)] => {
+            Some((left.clone(), start(right, zone.as_deref())?))
         }
-        [Some(DataType::Date), Some(DataType::DateTime { zone })] if !is_literal(left) => {
-            let zone = zone.as_deref();
-            Some((midnight(&within(left, LAST_DAY), zone)?, right.clone()))
+        [Some(DataType::Date), Some(DataType::DateTime { zone })] => {
+            Some((start(left, zone.as_deref())?, right.clone()))
         }
         [
             Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }),

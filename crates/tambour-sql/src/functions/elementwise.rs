@@ -70,6 +70,16 @@ fn is_moment(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     Ok(matches!(field.data_type(), ArrowType::Date32 | ArrowType::Timestamp(..)))
 }
 
+/// True for tuples with floats in them, however deep.
+pub(super) fn holds_floats(data_type: &ArrowType) -> bool {
+    let is_one = |it: &ArrowType| it.is_floating() || holds_floats(it);
+    match data_type {
+        ArrowType::Struct(fields) => fields.iter().any(|field| is_one(field.data_type())),
+        ArrowType::List(item) => is_one(item.data_type()),
+        _ => false,
+    }
+}
+
 /// A comparison of tuples; `None` unless both sides are. NULLs in them are those of AND and OR.
 pub(super) fn comparison(
     left: &Expr,
@@ -81,9 +91,21 @@ pub(super) fn comparison(
     // Equality of columns of tuples is the engine's, which joins by it.
     let is_written =
         |side: &Expr| matches!(side, Expr::ScalarFunction(call) if call.name() == "struct");
-    if !is_written(left) && !is_written(right) {
+    let is_order = !matches!(operator, Operator::Eq | Operator::NotEq);
+    if !is_written(left) && !is_written(right) && !is_order {
         return Ok(None);
     }
+    by_elements(left, operator, right, schema, of_elements)
+}
+
+/// The same wherever the tuples come from.
+pub(super) fn by_elements(
+    left: &Expr,
+    operator: Operator,
+    right: &Expr,
+    schema: &DFSchema,
+    of_elements: impl Fn(&Expr, Operator, &Expr) -> Result<Expr>,
+) -> Result<Option<Expr>> {
     let (Some(a), Some(b)) = (elements(left, schema)?, elements(right, schema)?) else {
         return Ok(None);
     };

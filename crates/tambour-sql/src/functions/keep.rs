@@ -9,7 +9,7 @@ use super::aggregate::{Summand, is_moment};
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::quantile::engines_own;
-use super::typed::{Typed, needs_name};
+use super::typed::{Typed, needs_name, of_call, of_case};
 use super::{alike, comparison, correlated, default, nested, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -22,8 +22,8 @@ use datafusion::logical_expr::expr::{
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
-    Aggregate, Between, BinaryExpr, Case, Expr, ExprSchemable, Like, LogicalPlan, Operator,
-    Projection, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    Aggregate, Between, BinaryExpr, Expr, ExprSchemable, Like, LogicalPlan, Operator, Projection,
+    SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
@@ -50,9 +50,16 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let finish = finishes(&plan, &schema);
     let defaults = defaults_of(&plan)?;
     let names = NamePreserver::new(&plan);
+    let is_join = matches!(plan, LogicalPlan::Join(_));
     let plan = plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let rewritten = expr.transform_up(|expr| rewrite(expr, &schema))?;
+        let rewritten = expr.transform_up(|expr| match &expr {
+            Expr::BinaryExpr(binary) if !is_join => match comparison::of_rows(binary, &schema)? {
+                Some(planned) => Ok(Transformed::yes(planned)),
+                None => rewrite(expr, &schema),
+            },
+            _ => rewrite(expr, &schema),
+        })?;
         Ok(rewritten.update_data(|expr| name.restore(expr)))
     })?;
     let plan = plan.map_data(|plan| sorted(plan, &schema))?;
@@ -502,9 +509,11 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
                 is_reordered = true;
                 continue;
             }
-            let before = sort.expr.clone();
-            in_order(sort, schema)?;
-            is_reordered |= before != sort.expr;
+            // A NaN inside is above all others in both directions.
+            let mut upward = SortExpr::new(sort.expr.clone(), true, false);
+            in_order(&mut upward, schema)?;
+            is_reordered |= upward.expr != sort.expr;
+            sort.expr = upward.expr;
         }
     }
     let expr = Expr::AggregateFunction(call);
@@ -611,68 +620,4 @@ fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool
     let Some(form) = form_of(name, &field) else { return Ok(false) };
     *argument = form.udf().call(vec![argument.clone()]);
     Ok(true)
-}
-
-fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
-    let field: FieldRef = expr.to_field(schema).ok()?.1;
-    bare_type(&field)
-}
-
-/// The type that all of some expressions have, NULLs aside.
-fn common<'a>(expressions: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Option<DataType> {
-    let is_null = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if value.is_null());
-    let mut types = expressions.filter(|expr| !is_null(expr)).map(|expr| type_of(expr, schema));
-    let first = types.next()??;
-    types.all(|other| other.as_ref() == Some(&first)).then_some(first)
-}
-
-fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
-    let results = case.when_then_expr.iter().map(|(_, then)| &**then);
-    common(results.chain(case.else_expr.as_deref()), schema)
-}
-
-/// The type of what a function hands on or puts together.
-pub(super) fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
-    // Keys and values of a map are single ones, or lists.
-    let item = |index: usize| {
-        let data_type = match call.args.get(index)? {
-            // The engine's lists may all hold NULLs; those that are written out need not.
-            Expr::ScalarFunction(list) if list.name() == "make_array" => of_call(list, schema)?,
-            other => type_of(other, schema)?,
-        };
-        match data_type {
-            DataType::Array(item) => Some(*item),
-            single => Some(single),
-        }
-    };
-    match call.name() {
-        "coalesce" | "nvl" | "greatest" | "least" => common(call.args.iter(), schema),
-        "nullif" => type_of(call.args.first()?, schema),
-        "make_array" => {
-            let may_be_null =
-                |item: &Expr| item.to_field(schema).is_ok_and(|it| it.1.is_nullable());
-            let item = common(call.args.iter(), schema)?;
-            let has_nulls = call.args.iter().any(may_be_null);
-            Some(DataType::Array(Box::new(if has_nulls { item.made_nullable() } else { item })))
-        }
-        "struct" => {
-            let elements = call
-                .args
-                .iter()
-                .map(|argument| type_of(argument, schema).map(|data_type| (None, data_type)));
-            elements.collect::<Option<Vec<_>>>().map(DataType::Tuple)
-        }
-        "map" => {
-            // Lists that the engine makes may hold NULLs, keys of maps may not.
-            let key = match item(0)? {
-                DataType::Nullable(inner) => *inner,
-                other => other,
-            };
-            Some(DataType::Map(Box::new(key), Box::new(item(1)?)))
-        }
-        "array_sort" | "array_distinct" | "array_slice" | "array_reverse" | "array_concat" => {
-            type_of(call.args.first()?, schema)
-        }
-        _ => None,
-    }
 }

@@ -22,6 +22,7 @@ mod integer;
 pub(crate) mod joined;
 mod keep;
 mod lambda;
+mod listed;
 mod literal;
 mod logic;
 mod marked;

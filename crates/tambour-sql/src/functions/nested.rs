@@ -1,9 +1,10 @@
 //! Parts of maps and arrays: `m.keys`, `m.values`, `arr[n]`.
 
-use super::keep::{of_call, typed};
+use super::keep::typed;
 use super::literal::{field_of, text};
 use super::scalar;
 use super::typed::Typed;
+use super::typed::of_call;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, plan_err};

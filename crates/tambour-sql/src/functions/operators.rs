@@ -170,10 +170,12 @@ fn joined(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBin
     if has_null && types.iter().any(|it| is_list(it.data_type())) {
         return Ok(PlannerResult::Planned(lit(ScalarValue::Null)));
     }
-    if are(&is_text) || are(&is_list) || has_null {
+    if are(&is_text) || has_null {
         return Ok(PlannerResult::Original(expr));
     }
-    Ok(match scalar::call("concat", vec![expr.left.clone(), expr.right.clone()]) {
+    // The engine takes an array beside an array of arrays for one of its elements.
+    let name = if are(&is_list) { "arrayConcat" } else { "concat" };
+    Ok(match scalar::call(name, vec![expr.left.clone(), expr.right.clone()]) {
         Some(call) => PlannerResult::Planned(call),
         None => PlannerResult::Original(expr),
     })

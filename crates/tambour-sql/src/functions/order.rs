@@ -2,18 +2,21 @@
 //! UUIDs with their halves exchanged, integers of 256 bits with the highest byte first, the numbers of an Enum. `max` of the
 //! form, turned back, is ClickHouse's `max`.
 
+use super::listed;
 use arrow::array::{
-    Array, ArrayRef, FixedSizeBinaryArray, Int16Array, StringViewArray, cast::AsArray,
+    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Int16Array, StringViewArray, cast::AsArray,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, Float64Type, Int16Type, Int64Type};
 use datafusion::common::{ScalarValue, exec_err};
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use tambour_function::Operand;
+use tambour_function::kit::Comparable;
 use tambour_part::types::DataType;
 
 /// A form.
@@ -41,6 +44,8 @@ pub(super) enum Order {
     Number(Vec<(String, i16)>),
     /// The way back from numbers.
     Name(Vec<(String, i16)>),
+    /// Arrays and tuples as bytes for a sort, NaN and NULL below all others or above them.
+    Nested { data_type: String, nan_least: bool },
 }
 
 impl Order {
@@ -53,6 +58,10 @@ impl Order {
         match data_type {
             DataType::Float32 | DataType::Float64 | DataType::BFloat16 => {
                 Some(Self::Sorted { nan_least: ascending == nulls_first })
+            }
+            DataType::Array(_) | DataType::Tuple(_) if listed::is_own(data_type, true) => {
+                let data_type = data_type.to_string();
+                Some(Self::Nested { data_type, nan_least: ascending == nulls_first })
             }
             other => Self::of_comparison(other),
         }
@@ -130,6 +139,7 @@ impl Order {
                     numbers.iter().map(|number| number.and_then(name)).collect();
                 Ok(Arc::new(names))
             }
+            Self::Nested { data_type, nan_least } => nested(values, data_type, *nan_least),
             Self::Float => {
                 let integers = values.as_primitive::<Int64Type>();
                 Ok(Arc::new(integers.unary::<_, Float64Type>(|number| {
@@ -187,6 +197,17 @@ fn reversed(values: &ArrayRef, change: impl Fn(&mut [u8])) -> Result<ArrayRef> {
     Ok(Arc::new(FixedSizeBinaryArray::try_new(width, bytes.into(), nulls)?))
 }
 
+fn nested(values: &ArrayRef, data_type: &str, nan_least: bool) -> Result<ArrayRef> {
+    let external = |cause| DataFusionError::External(Box::new(cause));
+    let Ok(data_type) = data_type.parse() else {
+        return exec_err!("{data_type} is not a type");
+    };
+    let operand = Operand { data_type, values: Arc::clone(values), is_constant: false };
+    let forms = Comparable::of_order(&operand, nan_least).map_err(external)?;
+    let bytes = (0..values.len()).map(|row| (!values.is_null(row)).then(|| forms.get(row)));
+    Ok(Arc::new(bytes.collect::<BinaryArray>()))
+}
+
 /// Names and numbers of an Enum.
 pub(super) fn numbers(data_type: &DataType) -> Option<Vec<(String, i16)>> {
     match data_type {
@@ -226,6 +247,7 @@ impl ScalarUDFImpl for Ordered {
             Order::WideBack => "signedWideOfOrder",
             Order::Number(_) => "enumNumber",
             Order::Name(_) => "enumName",
+            Order::Nested { .. } => "nestedOrder",
         }
     }
     fn signature(&self) -> &Signature {
@@ -239,6 +261,7 @@ impl ScalarUDFImpl for Ordered {
             Order::Wide { .. } | Order::WideBack => ArrowType::FixedSizeBinary(32),
             Order::Number(_) => ArrowType::Int16,
             Order::Name(_) => ArrowType::Utf8View,
+            Order::Nested { .. } => ArrowType::Binary,
             Order::Float | Order::OfBits => ArrowType::Float64,
             Order::Uuid => ArrowType::FixedSizeBinary(16),
         })

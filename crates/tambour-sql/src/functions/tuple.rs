@@ -1,5 +1,7 @@
 //! Tuples, their elements (`tupleElement`, which `t.1` and `t.name` are), and `emptyArrayToSingle`, which LEFT ARRAY JOIN needs.
 
+use super::literal::{bare_type, named};
+use super::typed::needs_name;
 use arrow::array::{Array, ArrayRef, ListArray, StructArray, cast::AsArray};
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{concat, take};
@@ -10,6 +12,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
+use tambour_part::types::DataType;
 
 /// `tupleElement(tuple, number or name)`; of an array of tuples, the array of the elements.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -66,7 +69,14 @@ impl ScalarUDFImpl for Tuple {
             Field::new(name, field.data_type().clone(), field.is_nullable())
         };
         let fields = args.arg_fields.iter().enumerate().map(field).collect();
-        Ok(Arc::new(Field::new(self.name(), ArrowType::Struct(fields), false)))
+        let field = Field::new(self.name(), ArrowType::Struct(fields), false);
+        let elements =
+            args.arg_fields.iter().map(|it| Some((None, DataType::from_field(it).ok()?)));
+        let data_type = elements.collect::<Option<Vec<_>>>().map(DataType::Tuple);
+        Ok(Arc::new(match data_type.filter(needs_name) {
+            Some(data_type) => named(&data_type).add_to_field(field),
+            None => field,
+        }))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let ArrowType::Struct(fields) = args.return_type() else {
@@ -116,6 +126,25 @@ fn element(tuples: &StructArray, index: usize) -> Result<ArrayRef> {
     Ok(arrow::array::make_array(values.to_data().into_builder().nulls(both).build()?))
 }
 
+/// The field of an element, or of an array of them, with the type that the tuple says.
+fn with_type(field: Field, tuple: &Field, index: usize) -> Field {
+    let element = |elements: &[(Option<String>, DataType)]| {
+        elements.get(index).map(|(_, data_type)| data_type.clone())
+    };
+    let found = match bare_type(tuple) {
+        Some(DataType::Tuple(elements)) => element(&elements),
+        Some(DataType::Array(item)) => match *item {
+            DataType::Tuple(elements) => element(&elements).map(|it| DataType::Array(Box::new(it))),
+            _ => None,
+        },
+        _ => None,
+    };
+    match found {
+        Some(data_type) => named(&data_type).add_to_field(field),
+        None => field,
+    }
+}
+
 impl ScalarUDFImpl for TupleElement {
     fn name(&self) -> &'static str {
         "tupleElement"
@@ -135,19 +164,19 @@ impl ScalarUDFImpl for TupleElement {
         };
         match tuple.data_type() {
             ArrowType::Struct(fields) => {
-                let field = &fields[place(fields, *wanted)?];
+                let index = place(fields, *wanted)?;
+                let field = &fields[index];
                 let is_nullable = field.is_nullable() || tuple.is_nullable();
-                Ok(Arc::new(field.as_ref().clone().with_nullable(is_nullable)))
+                let field = field.as_ref().clone().with_nullable(is_nullable);
+                Ok(Arc::new(with_type(field, tuple, index)))
             }
             ArrowType::List(item) => match item.data_type() {
                 ArrowType::Struct(fields) => {
-                    let field = fields[place(fields, *wanted)?].as_ref().clone();
-                    let field = Arc::new(field.with_name(item.name()));
-                    Ok(Arc::new(Field::new(
-                        self.name(),
-                        ArrowType::List(field),
-                        tuple.is_nullable(),
-                    )))
+                    let index = place(fields, *wanted)?;
+                    let item = Arc::new(fields[index].as_ref().clone().with_name(item.name()));
+                    let list = ArrowType::List(item);
+                    let field = Field::new(self.name(), list, tuple.is_nullable());
+                    Ok(Arc::new(with_type(field, tuple, index)))
                 }
                 other => plan_err!("tupleElement takes a tuple, not an array of {other}"),
             },

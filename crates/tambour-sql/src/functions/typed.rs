@@ -1,12 +1,13 @@
 //! A value with ClickHouse's type of it, which is metadata of its field.
 
-use super::literal::named;
+use super::literal::{bare_type, named};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::exec_err;
+use datafusion::common::{DFSchema, exec_err};
 use datafusion::error::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
+    Case, ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
 use tambour_part::types::DataType;
@@ -29,6 +30,113 @@ pub(super) fn needs_name(data_type: &DataType) -> bool {
         DataType::Map(key, value) => needs_name(key) || needs_name(value),
         DataType::Tuple(elements) => elements.iter().any(|(_, element)| needs_name(element)),
         _ => false,
+    }
+}
+
+/// True if a NULL that is written out is all that there is in some place of a type.
+pub(super) fn has_nothing(arrow: &ArrowType) -> bool {
+    match arrow {
+        ArrowType::Null => true,
+        ArrowType::List(item) => has_nothing(item.data_type()),
+        ArrowType::Struct(fields) => fields.iter().any(|field| has_nothing(field.data_type())),
+        _ => false,
+    }
+}
+
+/// A type with NULLs in those places; `None` if the other one has another shape.
+fn with_nulls(data_type: DataType, arrow: &ArrowType) -> Option<DataType> {
+    Some(match (data_type, arrow) {
+        (data_type, ArrowType::Null) => data_type.made_nullable(),
+        (DataType::Array(item), ArrowType::List(other)) => {
+            DataType::Array(Box::new(with_nulls(*item, other.data_type())?))
+        }
+        (DataType::Tuple(elements), ArrowType::Struct(fields))
+            if elements.len() == fields.len() =>
+        {
+            let both = elements.into_iter().zip(fields);
+            let elements = both.map(|((name, element), field)| {
+                Some((name, with_nulls(element, field.data_type())?))
+            });
+            DataType::Tuple(elements.collect::<Option<_>>()?)
+        }
+        (data_type, _) if !has_nothing(arrow) => data_type,
+        _ => return None,
+    })
+}
+
+pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    let field: FieldRef = expr.to_field(schema).ok()?.1;
+    bare_type(&field)
+}
+
+/// The type that all of some expressions have, NULLs aside, however deep.
+fn common<'a>(expressions: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Option<DataType> {
+    let is_null = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if value.is_null());
+    let fields = expressions.filter(|expr| !is_null(expr)).map(|expr| expr.to_field(schema));
+    let fields = fields.collect::<Result<Vec<_>>>().ok()?.into_iter().map(|(_, field)| field);
+    common_of(fields)
+}
+
+/// The same of their fields.
+pub(super) fn common_of(fields: impl Iterator<Item = FieldRef>) -> Option<DataType> {
+    let (open, whole): (Vec<FieldRef>, Vec<FieldRef>) =
+        fields.partition(|field| has_nothing(field.data_type()));
+    let mut types = whole.iter().map(|field| bare_type(field));
+    let first = types.next()??;
+    if !types.all(|other| other.as_ref() == Some(&first)) {
+        return None;
+    }
+    open.iter().try_fold(first, |found, field| with_nulls(found, field.data_type()))
+}
+
+pub(super) fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
+    let results = case.when_then_expr.iter().map(|(_, then)| &**then);
+    common(results.chain(case.else_expr.as_deref()), schema)
+}
+
+/// The type of what a function hands on or puts together.
+pub(super) fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
+    // Keys and values of a map are single ones, or lists.
+    let item = |index: usize| {
+        let data_type = match call.args.get(index)? {
+            // The engine's lists may all hold NULLs; those that are written out need not.
+            Expr::ScalarFunction(list) if list.name() == "make_array" => of_call(list, schema)?,
+            other => type_of(other, schema)?,
+        };
+        match data_type {
+            DataType::Array(item) => Some(*item),
+            single => Some(single),
+        }
+    };
+    match call.name() {
+        "coalesce" | "nvl" | "greatest" | "least" => common(call.args.iter(), schema),
+        "nullif" => type_of(call.args.first()?, schema),
+        "make_array" => {
+            let may_be_null =
+                |item: &Expr| item.to_field(schema).is_ok_and(|it| it.1.is_nullable());
+            let item = common(call.args.iter(), schema)?;
+            let has_nulls = call.args.iter().any(may_be_null);
+            Some(DataType::Array(Box::new(if has_nulls { item.made_nullable() } else { item })))
+        }
+        "struct" => {
+            let elements = call
+                .args
+                .iter()
+                .map(|argument| type_of(argument, schema).map(|data_type| (None, data_type)));
+            elements.collect::<Option<Vec<_>>>().map(DataType::Tuple)
+        }
+        "map" => {
+            // Lists that the engine makes may hold NULLs, keys of maps may not.
+            let key = match item(0)? {
+                DataType::Nullable(inner) => *inner,
+                other => other,
+            };
+            Some(DataType::Map(Box::new(key), Box::new(item(1)?)))
+        }
+        "array_sort" | "array_distinct" | "array_slice" | "array_reverse" | "array_concat" => {
+            type_of(call.args.first()?, schema)
+        }
+        _ => None,
     }
 }
 

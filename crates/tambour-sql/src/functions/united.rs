@@ -2,7 +2,7 @@
 //! instants as texts in another way.
 
 use super::alike;
-use super::comparison::{WHOLE_DAY, within};
+use super::comparison::within;
 use super::literal::bare_type;
 use super::scalar;
 use crate::describe::narrowest;
@@ -144,7 +144,7 @@ fn converted(input: &Arc<LogicalPlan>, common: &[Common]) -> Result<LogicalPlan>
         }
         let is_late =
             have == Some(DataType::Date) && matches!(data_type, DataType::DateTime { .. });
-        let value = if is_late { within(&column, WHOLE_DAY) } else { column.clone() };
+        let value = if is_late { within(&column) } else { column.clone() };
         // ClickHouse has no NULL in the place of an array.
         let name = if field.is_nullable() && is_plain(data_type) {
             format!("Nullable({data_type})")

@@ -2,11 +2,13 @@
 //! and one for the engine. Here such keys become integers of the same bits, and floats again after. PARTITION BY has one zero
 //! there, and two in the engine.
 
+use super::elementwise::holds_floats;
 use super::joined::sides;
+use super::literal::{bare_type, field_of};
 use super::order::Order;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue};
+use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::{
@@ -17,6 +19,7 @@ use datafusion::logical_expr::{
     Window, cast, lit,
 };
 use std::sync::Arc;
+use tambour_part::types::DataType;
 
 /// The pass over a node.
 pub(super) fn apart(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -64,6 +67,9 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             *second = bits_of(second.clone(), &right)?;
             is_changed = true;
         }
+        if let (Some(a), Some(b)) = (nested_key(first, &left)?, nested_key(second, &right)?) {
+            (*first, *second, is_changed) = (a, b, true);
+        }
     }
     let schema = merge_schema(&[&join.left, &join.right]);
     let mut conditions: Vec<Expr> =
@@ -77,6 +83,13 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         {
             *condition = bits_of(first.clone(), &schema)?.eq(bits_of(second.clone(), &schema)?);
             keys.push([first, second]);
+        } else if let Expr::BinaryExpr(binary) = condition
+            && binary.op == Operator::Eq
+            && let Some(first) = nested_key(&binary.left, &schema)?
+            && let Some(second) = nested_key(&binary.right, &schema)?
+        {
+            *condition = first.eq(second);
+            is_changed = true;
         }
     }
     is_changed |= !keys.is_empty();
@@ -88,6 +101,30 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
     join.filter = conditions.into_iter().reduce(Expr::and);
     Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
+}
+
+/// An array or a tuple with names of Enums in it, as bytes: two tables number the names each in its own way, which the
+/// engine does not look into.
+fn nested_key(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    fn has_names(data_type: &DataType) -> bool {
+        match data_type {
+            DataType::Array(item) | DataType::Nullable(item) => has_names(item),
+            DataType::Tuple(elements) => elements.iter().any(|(_, item)| has_names(item)),
+            DataType::Enum8(_) | DataType::Enum16(_) | DataType::LowCardinality(_) => true,
+            _ => false,
+        }
+    }
+    let field = field_of(expr, schema)?;
+    let Some(data_type) = bare_type(&field) else { return Ok(None) };
+    let is_nested = matches!(data_type, DataType::Array(_) | DataType::Tuple(_));
+    if !is_nested || !has_names(&data_type) {
+        return Ok(None);
+    }
+    if holds_floats(field.data_type()) {
+        return plan_err!("JOIN does not take {data_type}: join by the elements one by one");
+    }
+    let order = Order::Nested { data_type: data_type.to_string(), nan_least: false };
+    Ok(Some(order.udf().call(vec![expr.clone()])))
 }
 
 /// True for a column of floats, perhaps made a Float64.

@@ -1,0 +1,95 @@
+//! Comparisons of arrays. The engine's own go by its order: NaN and NULL have another place there, names of Enums count instead of
+//! their numbers, and so do bytes instead of what they mean.
+
+use super::literal::{bare_type, field_of};
+use super::scalar;
+use super::typed::{Typed, has_nothing, needs_name, of_call};
+use arrow::datatypes::{DataType as ArrowType, Field};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, lit};
+use tambour_function as function;
+use tambour_part::types::DataType;
+
+/// The comparison; `None` if they are not arrays, or the engine's own is the right one.
+pub(super) fn comparison(
+    left: &Expr,
+    operator: Operator,
+    right: &Expr,
+    schema: &DFSchema,
+) -> Result<Option<Expr>> {
+    for side in [left, right] {
+        if !matches!(field_of(side, schema)?.data_type(), ArrowType::List(_)) {
+            return Ok(None);
+        }
+    }
+    let is_order = !matches!(operator, Operator::Eq | Operator::NotEq);
+    let (left, right) = (named(left, schema)?, named(right, schema)?);
+    let fields = [field_of(&left, schema)?, field_of(&right, schema)?];
+    if is_order && fields.iter().any(|field| is_unknown(field)) {
+        return plan_err!(
+            "arrays of what is written out here have no order: convert the items, for example by toString"
+        );
+    }
+    let [Some(DataType::Array(a)), Some(DataType::Array(b))] =
+        [bare_type(&fields[0]), bare_type(&fields[1])]
+    else {
+        return Ok(None);
+    };
+    if !is_own(&a, is_order) && !is_own(&b, is_order) {
+        return Ok(None);
+    }
+    let sides = [function::bare(&a), function::bare(&b)];
+    let is_float = |it: &&DataType| matches!(it, DataType::Float32 | DataType::Float64);
+    let is_mixed = sides.iter().any(is_float) && function::supertype(sides[0], sides[1]).is_none();
+    let as_floats = |side: Expr| {
+        let name = lit("Array(Nullable(Float64))");
+        if is_mixed { scalar::call("CAST", vec![side, name]) } else { Some(side) }
+    };
+    let (Some(left), Some(right)) = (as_floats(left), as_floats(right)) else { return Ok(None) };
+    let Some(order) = scalar::call("arrayOrder", vec![left, right]) else { return Ok(None) };
+    let (order, zero) = (Box::new(order), Box::new(lit(0_i8)));
+    Ok(Some(Expr::BinaryExpr(BinaryExpr::new(order, operator, zero))))
+}
+
+/// True for items, also of tuples, whose comparison is not the engine's.
+pub(super) fn is_own(item: &DataType, is_order: bool) -> bool {
+    use DataType::{Array, Enum8, Enum16, Float32, Float64, LowCardinality, Nullable, Tuple};
+    match item {
+        Array(item) | LowCardinality(item) => is_own(item, is_order),
+        Nullable(item) => is_order || is_own(item, is_order),
+        Tuple(elements) => elements.iter().any(|(_, item)| is_own(item, is_order)),
+        Float32 | Float64 => true,
+        Enum8(_) | Enum16(_) | DataType::Uuid | DataType::Int256 | DataType::UInt256 => is_order,
+        _ => false,
+    }
+}
+
+/// An array that is written out, with the types that its items have.
+fn named(expr: &Expr, schema: &DFSchema) -> Result<Expr> {
+    let named = expr.clone().transform_up(|expr| {
+        let data_type = match &expr {
+            Expr::ScalarFunction(call) => of_call(call, schema).filter(needs_name),
+            _ => None,
+        };
+        Ok(match data_type {
+            Some(data_type) => Transformed::yes(Typed::call(expr, &data_type)),
+            None => Transformed::no(expr),
+        })
+    })?;
+    Ok(named.data)
+}
+
+/// True for an array of which the engine knows the bytes of items, and nobody what they mean.
+fn is_unknown(field: &Field) -> bool {
+    fn is_bare(arrow: &ArrowType) -> bool {
+        match arrow {
+            ArrowType::List(item) => is_bare(item.data_type()),
+            ArrowType::Struct(fields) => fields.iter().any(|field| is_bare(field.data_type())),
+            ArrowType::FixedSizeBinary(16 | 32) | ArrowType::Dictionary(..) => true,
+            _ => false,
+        }
+    }
+    field.metadata().is_empty() && (is_bare(field.data_type()) || has_nothing(field.data_type()))
+}
