@@ -5,7 +5,7 @@ use crate::FunctionError;
 use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt64Type};
-use arrow_array::{Array, ArrayRef, BinaryViewArray, PrimitiveArray, StringViewArray};
+use arrow_array::{Array, ArrayRef, BinaryViewArray, PrimitiveArray, StringArray, StringViewArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
 use std::sync::Arc;
@@ -68,6 +68,8 @@ pub struct Texts {
 enum Form {
     Views(StringViewArray),
     Bytes(BinaryViewArray),
+    /// What constants are.
+    Strings(StringArray),
     Other,
 }
 
@@ -77,6 +79,7 @@ impl Texts {
         let form = match values.data_type() {
             ArrowType::Utf8View => Form::Views(values.as_string_view().clone()),
             ArrowType::BinaryView => Form::Bytes(values.as_binary_view().clone()),
+            ArrowType::Utf8 => Form::Strings(values.as_string::<i32>().clone()),
             _ => Form::Other,
         };
         Self { values: values.clone(), form }
@@ -95,13 +98,13 @@ impl Texts {
         match &self.form {
             Form::Views(array) => (!array.is_null(index)).then(|| array.value(index).as_bytes()),
             Form::Bytes(array) => (!array.is_null(index)).then(|| array.value(index)),
+            Form::Strings(array) => (!array.is_null(index)).then(|| array.value(index).as_bytes()),
             Form::Other => (!self.values.is_null(index)).then(|| self.other(index)),
         }
     }
     fn other(&self, index: usize) -> &[u8] {
         let values = &self.values;
         match values.data_type() {
-            ArrowType::Utf8 => values.as_string::<i32>().value(index).as_bytes(),
             ArrowType::LargeUtf8 => values.as_string::<i64>().value(index).as_bytes(),
             ArrowType::Binary => values.as_binary::<i32>().value(index),
             ArrowType::LargeBinary => values.as_binary::<i64>().value(index),

@@ -98,7 +98,7 @@ impl Expression {
             return is_match;
         }
         let start = self.slots.get(1).copied().flatten().map_or(0, NonMaxUsize::get);
-        let rest = std::str::from_utf8(text.get(start..).unwrap_or_default());
+        let rest = simdutf8::compat::from_utf8(text.get(start..).unwrap_or_default());
         let end = match rest {
             Ok(_) => text.len(),
             Err(cause) if self.tail == Tail::Letters => start + cause.valid_up_to(),

@@ -116,12 +116,15 @@ fn plain(call: &Call, index: usize) -> Result<Regex, FunctionError> {
 /// Expressions of a column, each compiled when it is another than that of the row before.
 struct Cache<T> {
     last: Option<(Vec<u8>, T)>,
+    /// Every row has the same.
+    is_constant: bool,
     compile: fn(&str, &[u8]) -> Result<T, FunctionError>,
 }
 
 impl<T> Cache<T> {
     fn get(&mut self, name: &str, pattern: &[u8]) -> Result<&mut T, FunctionError> {
-        let is_known = self.last.as_ref().is_some_and(|(known, _)| known == pattern);
+        let is_same = |(known, _): &(Vec<u8>, T)| self.is_constant || known == pattern;
+        let is_known = self.last.as_ref().is_some_and(is_same);
         if !is_known {
             self.last = Some((pattern.to_vec(), (self.compile)(name, pattern)?));
         }
@@ -134,7 +137,7 @@ impl<T> Cache<T> {
 
 fn matching(call: &Call, negated: bool) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns) = (call.texts(0)?, call.texts(1)?);
-    let mut cache = Cache { last: None, compile: compiled };
+    let mut cache = Cache { last: None, is_constant: patterns.is_constant(), compile: compiled };
     let mut found = Vec::with_capacity(call.rows);
     let has_nulls = call.has_nulls();
     for row in 0..call.rows {
@@ -272,7 +275,8 @@ fn push_replacement(out: &mut Vec<u8>, replacement: &[u8], text: &[u8], found: &
 
 fn replace(call: &Call, only_first: bool) -> Result<ArrayRef, FunctionError> {
     let (texts, patterns, others) = (call.texts(0)?, call.texts(1)?, call.texts(2)?);
-    let mut cache = Cache { last: None, compile: Expression::new };
+    let is_constant = patterns.is_constant();
+    let mut cache = Cache { last: None, is_constant, compile: Expression::new };
     let limit = if only_first { 1 } else { usize::MAX };
     let has_nulls = call.has_nulls();
     call.try_texts(|row, out| {
