@@ -92,7 +92,10 @@ SIDES = ["af", "an", "ai", "au", "ae", "tf", "te", "ate"]
     "SELECT k, te < ('a', 1), te.1 < 'a', toTypeName(te.1), ate.1, toTypeName(ate.1) FROM n ORDER BY k",
     "SELECT k, has(ae, 'a'), indexOf(ae, 'b'), countEqual(ae, 'x'), arraySort(ate), arrayReverseSort(ate), cityHash64(ate) FROM n ORDER BY k",
     "SELECT k, if(k = 3, d, dt), [d, dt], greatest(d, toDate('2020-01-01')) FROM n ORDER BY k",
-    "SELECT argMax(k, af), argMin(k, ai), argMax(k, ae) FROM n",
+    "SELECT argMax(k, ai), argMin(k, ai), argMax(k, ae) FROM n",
+    *[f"SELECT min({it}), max({it}) FROM n" for it in ["ai", "au", "ae", "te", "ate"]],
+    *[f"SELECT min({it}), max({it}) FROM n WHERE k != 3 AND k != 2" for it in ["af", "tf"]],
+    "SELECT min(an), max(an), max((k, an)), min((e, k)) FROM n",
 ])
 def test_nested_values_are_compared_as_there(server, tambour, nested, query):
     theirs = server.run(query.replace(" FROM n", " FROM compared.n").replace("JOIN n ", "JOIN compared.n "))

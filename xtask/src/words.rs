@@ -32,7 +32,7 @@ const LEFT: &[(&str, &str, usize)] = &[
     ("crates/tambour-cli", "so many", 1),
     ("crates/tambour-codec", "behind", 1),
     ("crates/tambour-function", "are no", 3),
-    ("crates/tambour-function", "behind", 2),
+    ("crates/tambour-function", "behind", 1),
     ("crates/tambour-function", "is no", 1),
     ("crates/tambour-kernel", "behind", 1),
     ("crates/tambour-kernel", "is no", 1),

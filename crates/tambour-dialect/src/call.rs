@@ -496,13 +496,23 @@ pub(super) fn case(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, Dialect
     while let (Some(condition), Some(result)) = (rest.next(), rest.next()) {
         conditions.push(CaseWhen { condition: condition_of(condition), result });
     }
-    Ok(Expr::Case {
+    Ok(chosen(None, conditions, otherwise))
+}
+
+/// `CASE operand WHEN … THEN … ELSE otherwise END`.
+pub(super) fn chosen(operand: Option<Expr>, conditions: Vec<CaseWhen>, otherwise: Expr) -> Expr {
+    Expr::Case {
         case_token: AttachedToken::empty(),
         end_token: AttachedToken::empty(),
-        operand: None,
+        operand: operand.map(Box::new),
         conditions,
         else_result: Some(Box::new(otherwise)),
-    })
+    }
+}
+
+/// `CASE WHEN condition THEN result ELSE otherwise END`.
+pub(super) fn choice(condition: Expr, result: Expr, otherwise: Expr) -> Expr {
+    chosen(None, vec![CaseWhen { condition, result }], otherwise)
 }
 
 fn interval(value: &str, unit: DateTimeField) -> Expr {

@@ -11,8 +11,8 @@ use crate::walk::walk_mut;
 use datafusion::arrow::array::{BooleanArray, StringArray};
 use datafusion::arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
-    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
+    SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::collections::BTreeMap;
@@ -313,20 +313,6 @@ impl VisitorMut for Parameter {
 
 /// A column whose name has a dot, written without quotes.
 pub(super) fn dotted(expr: &mut Expr, catalog: &Catalog) {
-    if let Expr::CompoundFieldAccess { root, access_chain } = expr {
-        // `nest.a[1]`
-        if let (Expr::Identifier(first), Some(AccessExpr::Dot(Expr::Identifier(second)))) =
-            (&**root, access_chain.first())
-        {
-            let mut column = Expr::CompoundIdentifier(vec![first.clone(), second.clone()]);
-            dotted(&mut column, catalog);
-            if matches!(column, Expr::Identifier(_)) {
-                **root = column;
-                access_chain.remove(0);
-            }
-        }
-        return;
-    }
     let Expr::CompoundIdentifier(parts) = expr else { return };
     let is_column =
         |name: &str| catalog.values().any(|columns| columns.iter().any(|it| it == name));

@@ -1,13 +1,12 @@
 //! Combinators after the names of aggregates: `sumDistinct`, `avgOrNull`, `sumArray`, `sumForEach`, `sumMap`. `-If` has its
 //! place with the aggregates; what stands before it is looked at again here.
 
-use super::call::{arguments, call, name, rename, set_arguments};
+use super::call::{arguments, call, choice, name, rename, set_arguments};
 use super::{aggregate, refused};
 use crate::DialectError;
 use crate::marks::Otherwise;
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, DuplicateTreatment, Expr, Function, FunctionArguments, Value,
+    BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArguments, Value,
 };
 
 /// The combinators, as they are taken off from the end of a name.
@@ -168,23 +167,17 @@ fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, D
         mark(function, Otherwise::Null);
         return plain(function, base);
     }
+    let number = |text: &str| Expr::value(Value::Number(text.to_owned(), false));
+    let mut rows = call("count", vec![number("1")]);
+    (rows.filter, rows.over) = (function.filter.clone(), function.over.clone());
     let inner = plain(function, base)?;
-    let zero = Expr::value(Value::Number("0".to_owned(), false));
     if !base.ends_with("If") {
-        return Ok(Expr::Function(call("nullif", vec![inner, zero])));
+        return Ok(Expr::Function(call("nullif", vec![inner, number("0")])));
     }
     // Rows that are not taken are rows there.
-    let rows =
-        Expr::Function(call("count", vec![Expr::value(Value::Number("1".to_owned(), false))]));
-    let (left, right) = (Box::new(rows), Box::new(zero));
+    let (left, right) = (Box::new(Expr::Function(rows)), Box::new(number("0")));
     let condition = Expr::BinaryOp { left, op: BinaryOperator::Eq, right };
-    Ok(Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![CaseWhen { condition, result: Expr::value(Value::Null) }],
-        else_result: Some(Box::new(inner)),
-    })
+    Ok(choice(condition, Expr::value(Value::Null), inner))
 }
 
 /// Aggregates of no rows are the default of their type; those that count or gather are that anyway.

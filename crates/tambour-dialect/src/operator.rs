@@ -5,7 +5,6 @@ use super::call::arguments;
 use super::refused;
 use super::rewrite::condition_of;
 use crate::DialectError;
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Function, Value};
 
 /// Names of functions that become operators.
@@ -95,14 +94,7 @@ pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr
             return Err(wrong("it takes two"));
         };
         let is_finite = Expr::Function(super::call::call("isFinite", vec![value.clone()]));
-        let chosen = vec![CaseWhen { condition: is_finite, result: value }];
-        return Ok(Some(Expr::Case {
-            case_token: AttachedToken::empty(),
-            end_token: AttachedToken::empty(),
-            operand: None,
-            conditions: chosen,
-            else_result: Some(Box::new(other)),
-        }));
+        return Ok(Some(super::call::choice(is_finite, value, other)));
     }
     if matches!(name, "materialize" | "identity" | "isZeroOrNull" | "toLowCardinality") {
         let Ok([only]) = <[Expr; 1]>::try_from(all) else { return Err(wrong("it takes one")) };
@@ -151,11 +143,5 @@ fn case(mut all: Vec<Expr>) -> Option<Expr> {
     while let (Some(condition), Some(result)) = (rest.next(), rest.next()) {
         conditions.push(CaseWhen { condition, result });
     }
-    Some(Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: Some(Box::new(operand)),
-        conditions,
-        else_result: Some(Box::new(otherwise)),
-    })
+    Some(super::call::chosen(Some(operand), conditions, otherwise))
 }

@@ -1,9 +1,8 @@
 //! Variances, correlations and regressions at their edges: of one row, or of values that are all the same, DataFusion's are
 //! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0.
 
-use super::call::{call, rename, rewrite_plain};
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Function, Value};
+use super::call::{call, choice, rename, rewrite_plain};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Function, Value};
 
 /// Aggregates that may be NaN of rows that there are, and one that is NULL only if there are none.
 const LONE: &[(&str, &str)] = &[
@@ -40,13 +39,7 @@ fn one_if_x_varies(squares: &Expr, nothing: Expr, otherwise: Expr) -> Expr {
     };
     let one =
         Expr::BinaryOp { left: Box::new(nothing), op: BinaryOperator::Plus, right: number("1.0") };
-    Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![CaseWhen { condition, result: Expr::Nested(Box::new(one)) }],
-        else_result: Some(Box::new(otherwise)),
-    }
+    choice(condition, Expr::Nested(Box::new(one)), otherwise)
 }
 
 /// What such a call is.
@@ -103,11 +96,5 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
         op: BinaryOperator::Divide,
         right: Box::new(zero()),
     };
-    Some(Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![CaseWhen { condition, result: Expr::Nested(Box::new(infinite)) }],
-        else_result: Some(Box::new(value)),
-    })
+    Some(choice(condition, Expr::Nested(Box::new(infinite)), value))
 }

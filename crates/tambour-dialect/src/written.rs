@@ -231,25 +231,9 @@ impl Writer<'_> {
     }
 
     fn elements(&mut self, root: &Expr, chain: &[AccessExpr]) -> String {
-        // `nest.a[1]` is an element of the column `nest.a`.
-        let mut parts: Vec<Ident> = match root {
-            Expr::Identifier(name) => vec![name.clone()],
-            Expr::CompoundIdentifier(parts) => parts.clone(),
-            _ => Vec::new(),
-        };
-        let mut rest = chain;
-        while let (false, [AccessExpr::Dot(Expr::Identifier(name)), after @ ..]) =
-            (parts.is_empty(), rest)
-        {
-            parts.push(name.clone());
-            rest = after;
-        }
-        let mut text = if parts.is_empty() { self.of(root) } else { self.tables.shown(&parts) };
-        for access in rest {
+        let mut text = self.of(root);
+        for access in chain {
             text = match access {
-                AccessExpr::Dot(Expr::Identifier(name)) => {
-                    format!("tupleElement({text}, {})", quoted(&name.value))
-                }
                 AccessExpr::Dot(other) => format!("tupleElement({text}, {})", self.of(other)),
                 AccessExpr::Subscript(Subscript::Index { index }) => {
                     format!("arrayElement({text}, {})", self.of(index))

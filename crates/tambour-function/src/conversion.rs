@@ -5,7 +5,7 @@
 
 use super::access::Failure;
 use super::moment::Moments;
-use super::numbers::{Numbers, in_places};
+use super::numbers::Numbers;
 use super::text::Texts;
 use super::value::parse;
 use super::{Call, Function, Signature, bare, cast, expect_count, format, wrong};
@@ -102,20 +102,13 @@ impl Source {
     pub(super) fn of(call: &Call) -> Result<Self, FunctionError> {
         let values = call.values(0)?;
         let data_type = call.operands.first().map_or(&DataType::String, |o| bare(&o.data_type));
-        let values = in_places(&values, data_type)?;
         Ok(match data_type {
             DataType::Date
             | DataType::Date32
             | DataType::DateTime { .. }
             | DataType::DateTime64 { .. } => Self::Moments(Moments::of(call, 0)?),
             DataType::String | DataType::FixedString(_) => Self::Texts(Texts::of(&values)),
-            DataType::Enum8(names) => {
-                Self::Numbers(Numbers::of_enum(&values, names.iter().map(|(_, n)| i64::from(*n)))?)
-            }
-            DataType::Enum16(names) => {
-                Self::Numbers(Numbers::of_enum(&values, names.iter().map(|(_, n)| i64::from(*n)))?)
-            }
-            _ => Self::Numbers(Numbers::of(&values)?),
+            other => Self::Numbers(Numbers::of_type(&values, other)?),
         })
     }
 

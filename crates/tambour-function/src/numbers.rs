@@ -37,23 +37,17 @@ impl Numbers {
         })
     }
 
-    /// The numbers behind the names of an enum, whose keys are positions in its type.
-    pub(super) fn of_enum(
-        values: &ArrayRef,
-        numbers: impl Iterator<Item = i64>,
-    ) -> Result<Self, FunctionError> {
-        let numbers: Vec<i64> = numbers.collect();
-        let Some(dictionary) = values.as_any_dictionary_opt() else {
-            return Self::of(values);
+    /// The numbers of an enum's names, whose keys may be any; those of other types are what they are.
+    pub(super) fn of_type(values: &ArrayRef, data_type: &DataType) -> Result<Self, FunctionError> {
+        let numbers: Vec<i64> = match data_type {
+            DataType::Enum8(names) => names.iter().map(|it| it.1.into()).collect(),
+            DataType::Enum16(names) => names.iter().map(|it| it.1.into()).collect(),
+            _ => return Self::of(values),
         };
-        if dictionary.values().is_empty() {
-            // There is no key: every value is NULL, if there are any.
-            return Ok(Self::Integers(Int64Array::new_null(values.len())));
-        }
-        let keys = dictionary.normalized_keys();
-        let nulls = values.nulls().cloned();
-        let found = keys.into_iter().map(|key| numbers.get(key).copied().unwrap_or(0)).collect();
-        Ok(Self::Integers(Int64Array::new(found, nulls)))
+        Ok(match numbers_of_names(values, data_type, &numbers)? {
+            Some(found) => Self::Integers(found),
+            None => Self::of(values)?,
+        })
     }
 
     fn nulls(&self) -> Option<&arrow_buffer::NullBuffer> {
@@ -101,6 +95,24 @@ impl Numbers {
     }
 }
 
+/// The numbers of names, in the order of the type; `None` of what is not a dictionary.
+fn numbers_of_names(
+    values: &ArrayRef,
+    data_type: &DataType,
+    numbers: &[i64],
+) -> Result<Option<Int64Array>, FunctionError> {
+    let values = in_places(values, data_type)?;
+    let Some(dictionary) = values.as_any_dictionary_opt() else { return Ok(None) };
+    if dictionary.values().is_empty() {
+        // There is no key: every value is NULL, if there are any.
+        return Ok(Some(Int64Array::new_null(values.len())));
+    }
+    let keys = dictionary.normalized_keys();
+    let nulls = values.nulls().cloned();
+    let found = keys.into_iter().map(|key| numbers.get(key).copied().unwrap_or(0)).collect();
+    Ok(Some(Int64Array::new(found, nulls)))
+}
+
 /// Values of an enum with keys that are positions in the type. They have others when an operator has merged, filtered or grouped
 /// them: it may give a dictionary another order, or leave out names.
 pub(super) fn in_places(
@@ -141,24 +153,6 @@ pub(super) fn in_places(
     Ok(Arc::new(placed))
 }
 
-/// The numbers of an enum's names, whose keys may be any.
-pub(super) fn numbers_of_enum(
-    values: &ArrayRef,
-    data_type: &DataType,
-) -> Result<ArrayRef, FunctionError> {
-    let values = in_places(values, data_type)?;
-    let numbers = match data_type {
-        DataType::Enum8(names) => Numbers::of_enum(&values, names.iter().map(|it| it.1.into()))?,
-        DataType::Enum16(names) => Numbers::of_enum(&values, names.iter().map(|it| it.1.into()))?,
-        _ => Numbers::of(&values)?,
-    };
-    Ok(match numbers {
-        Numbers::Integers(numbers) => Arc::new(numbers),
-        Numbers::Unsigned(numbers) => Arc::new(numbers),
-        Numbers::Floats(numbers) => Arc::new(numbers),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,7 +169,7 @@ mod tests {
         let placed = in_places(&values, &data_type).unwrap();
         let keys = placed.as_any_dictionary().keys();
         assert_eq!(keys.as_primitive::<arrow_array::types::Int32Type>().value(0), 2);
-        let numbers = Numbers::of_enum(&placed, [-2, 0, 1].into_iter()).unwrap();
+        let numbers = Numbers::of_type(&values, &data_type).unwrap();
         let Numbers::Integers(numbers) = numbers else { panic!("integers") };
         let expected = Int64Array::from(vec![Some(1), None, Some(-2), Some(1)]);
         assert_eq!(numbers, expected);

@@ -1,7 +1,7 @@
 //! How items of arrays are compared and ordered: by a form of their values whose bytes are ordered as ClickHouse orders
 //! them.
 
-use super::super::numbers::numbers_of_enum;
+use super::super::numbers::Numbers;
 use super::super::{Operand, bare, cast};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
@@ -126,7 +126,11 @@ fn ordered(
 fn plain(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
     Ok(match (bare(data_type), values.data_type()) {
         (data_type @ (DataType::Enum8(_) | DataType::Enum16(_)), _) => {
-            numbers_of_enum(values, data_type)?
+            match Numbers::of_type(values, data_type)? {
+                Numbers::Integers(numbers) => Arc::new(numbers),
+                Numbers::Unsigned(numbers) => Arc::new(numbers),
+                Numbers::Floats(numbers) => Arc::new(numbers),
+            }
         }
         (DataType::Uuid, ArrowType::FixedSizeBinary(16)) => {
             rearranged(values, |value| value.rotate_left(8))?

@@ -43,6 +43,22 @@ fn what_is_written_again_is_encoded_fast_until_the_checkpoint() {
     }
 }
 
+#[test]
+fn what_a_compaction_moves_is_no_longer_hot() {
+    for layout in [Layout::Packed, Layout::Holes] {
+        let memory = Memory::default();
+        let mut store = create(&memory, &hot_options(layout, 1 << 30));
+        store.set_hot_codec(Some(PageCodec::LZ4)).unwrap();
+        put(&mut store, &[0, 1, 2, 3], 1).unwrap();
+        put(&mut store, &[1, 3], 2).unwrap();
+        assert_eq!(codecs(&mut store), BTreeMap::from([("zstd", 2), ("lz4", 2)]));
+        let before = everything(&mut store).unwrap();
+        store.compact(u64::MAX).unwrap();
+        assert_eq!(codecs(&mut store), BTreeMap::from([("zstd", 4)]));
+        assert!(everything(&mut store).unwrap() == before);
+    }
+}
+
 /// Who has not written them finds hot pages by their images.
 #[test]
 fn another_user_encodes_what_one_has_left_hot() {

@@ -37,9 +37,12 @@ pub(super) fn plan(
         let planned = plan(left, operator, right, schema)?;
         Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
     };
-    let of_tuples = elementwise::comparison(left, operator, right, schema, of_elements)?;
-    if of_tuples.is_some() {
-        return Ok(of_tuples);
+    let is_order = !matches!(operator, Operator::Eq | Operator::NotEq);
+    // Equality of columns of tuples is the engine's, which joins by it.
+    if (is_order || elementwise::is_written(left) || elementwise::is_written(right))
+        && let Some(planned) = elementwise::comparison(left, operator, right, schema, of_elements)?
+    {
+        return Ok(Some(planned));
     }
     let fields = [field_of(left, schema)?, field_of(right, schema)?];
     let [left_field, right_field] = &fields;
@@ -52,9 +55,7 @@ pub(super) fn plan(
     if let Some(planned) = numbered(&left, operator, &right, &of_fitted)? {
         return Ok(Some(planned));
     }
-    if !matches!(operator, Operator::Eq | Operator::NotEq)
-        && let Some(planned) = listed::comparison(&left, operator, &right, schema)?
-    {
+    if is_order && let Some(planned) = listed::comparison(&left, operator, &right, schema)? {
         return Ok(Some(planned));
     }
     if let Some(planned) = floats(&left, operator, &right, &fields) {
@@ -85,7 +86,7 @@ pub(super) fn of_rows(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<E
         };
         Ok(planned.unwrap_or(Expr::BinaryExpr(pair)))
     };
-    match elementwise::by_elements(left, operator, right, schema, of_elements)? {
+    match elementwise::comparison(left, operator, right, schema, of_elements)? {
         Some(planned) => Ok(Some(planned)),
         None => listed::comparison(left, operator, right, schema),
     }

@@ -80,26 +80,13 @@ pub(super) fn holds_floats(data_type: &ArrowType) -> bool {
     }
 }
 
-/// A comparison of tuples; `None` unless both sides are. NULLs in them are those of AND and OR.
-pub(super) fn comparison(
-    left: &Expr,
-    operator: Operator,
-    right: &Expr,
-    schema: &DFSchema,
-    of_elements: impl Fn(&Expr, Operator, &Expr) -> Result<Expr>,
-) -> Result<Option<Expr>> {
-    // Equality of columns of tuples is the engine's, which joins by it.
-    let is_written =
-        |side: &Expr| matches!(side, Expr::ScalarFunction(call) if call.name() == "struct");
-    let is_order = !matches!(operator, Operator::Eq | Operator::NotEq);
-    if !is_written(left) && !is_written(right) && !is_order {
-        return Ok(None);
-    }
-    by_elements(left, operator, right, schema, of_elements)
+/// True for a tuple that is written out.
+pub(super) fn is_written(side: &Expr) -> bool {
+    matches!(side, Expr::ScalarFunction(call) if call.name() == "struct")
 }
 
-/// The same wherever the tuples come from.
-pub(super) fn by_elements(
+/// A comparison of tuples; `None` unless both sides are. NULLs in them are those of AND and OR.
+pub(super) fn comparison(
     left: &Expr,
     operator: Operator,
     right: &Expr,

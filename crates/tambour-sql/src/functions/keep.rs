@@ -10,7 +10,7 @@ use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::quantile::engines_own;
 use super::typed::{Typed, needs_name, of_call, of_case};
-use super::{alike, comparison, correlated, default, nested, scalar, shown};
+use super::{alike, comparison, correlated, default, listed, nested, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
@@ -498,6 +498,9 @@ fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr
 /// `min` and `max` look at values in another form; the first of rows in the order of a float (`argMax`) is never a NaN.
 fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
     super::gather::check_zone(&call, schema)?;
+    if let Some(first) = listed::extreme(&call, schema)? {
+        return Ok(Transformed::yes(first));
+    }
     let is_changed = extreme(call.func.name(), &mut call.params.args, schema)?
         | engines_own(&mut call.func, &call.params.args, schema)?;
     let mut is_reordered = false;
@@ -509,11 +512,9 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
                 is_reordered = true;
                 continue;
             }
-            // A NaN inside is above all others in both directions.
-            let mut upward = SortExpr::new(sort.expr.clone(), true, false);
-            in_order(&mut upward, schema)?;
-            is_reordered |= upward.expr != sort.expr;
-            sort.expr = upward.expr;
+            let before = sort.expr.clone();
+            in_order(sort, schema)?;
+            is_reordered |= before != sort.expr;
         }
     }
     let expr = Expr::AggregateFunction(call);

@@ -1,14 +1,17 @@
-//! Comparisons of arrays. The engine's own go by its order: NaN and NULL have another place there, names of Enums count instead of
-//! their numbers, and so do bytes instead of what they mean.
+//! Comparisons of arrays, and the least and greatest of arrays and tuples. The engine's own go by its order: NaN and NULL have
+//! another place there, names of Enums count instead of their numbers, and so do bytes instead of what they mean.
 
 use super::literal::{bare_type, field_of};
+use super::order::Order;
 use super::scalar;
-use super::typed::{Typed, has_nothing, needs_name, of_call};
+use super::typed::{Typed, needs_name, of_call};
 use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator, lit};
+use datafusion::functions_aggregate::first_last::first_value_udaf;
+use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator, SortExpr, lit};
 use tambour_function as function;
 use tambour_part::types::DataType;
 
@@ -53,6 +56,27 @@ pub(super) fn comparison(
     Ok(Some(Expr::BinaryExpr(BinaryExpr::new(order, operator, zero))))
 }
 
+/// `min` and `max` of arrays and tuples, where the engine's are not the right ones: the first value in that order. Those with NaN or
+/// NULL in them are left out, if there is anything else.
+pub(super) fn extreme(call: &AggregateFunction, schema: &DFSchema) -> Result<Option<Expr>> {
+    let ([argument], "min" | "max") = (call.params.args.as_slice(), call.func.name()) else {
+        return Ok(None);
+    };
+    let data_type = bare_type(&*field_of(argument, schema)?);
+    let is_least = call.func.name() == "min";
+    let order = data_type.and_then(|data_type| Order::of_sort(&data_type, is_least, false));
+    let Some(order @ Order::Nested { .. }) = order else { return Ok(None) };
+    let by = order.udf().call(vec![argument.clone()]);
+    Ok(Some(Expr::AggregateFunction(AggregateFunction::new_udf(
+        first_value_udaf(),
+        vec![argument.clone()],
+        false,
+        call.params.filter.clone(),
+        vec![SortExpr::new(by, is_least, false)],
+        Some(NullTreatment::IgnoreNulls),
+    ))))
+}
+
 /// True for items, also of tuples, whose comparison is not the engine's.
 pub(super) fn is_own(item: &DataType, is_order: bool) -> bool {
     use DataType::{Array, Enum8, Enum16, Float32, Float64, LowCardinality, Nullable, Tuple};
@@ -85,11 +109,13 @@ fn named(expr: &Expr, schema: &DFSchema) -> Result<Expr> {
 fn is_unknown(field: &Field) -> bool {
     fn is_bare(arrow: &ArrowType) -> bool {
         match arrow {
+            // An array without items may be one of anything.
+            ArrowType::List(item) if item.data_type().is_null() => item.is_nullable(),
             ArrowType::List(item) => is_bare(item.data_type()),
             ArrowType::Struct(fields) => fields.iter().any(|field| is_bare(field.data_type())),
             ArrowType::FixedSizeBinary(16 | 32) | ArrowType::Dictionary(..) => true,
-            _ => false,
+            other => other.is_null(),
         }
     }
-    field.metadata().is_empty() && (is_bare(field.data_type()) || has_nothing(field.data_type()))
+    field.metadata().is_empty() && is_bare(field.data_type())
 }

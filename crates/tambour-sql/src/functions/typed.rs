@@ -34,7 +34,7 @@ pub(super) fn needs_name(data_type: &DataType) -> bool {
 }
 
 /// True if a NULL that is written out is all that there is in some place of a type.
-pub(super) fn has_nothing(arrow: &ArrowType) -> bool {
+fn has_nothing(arrow: &ArrowType) -> bool {
     match arrow {
         ArrowType::Null => true,
         ArrowType::List(item) => has_nothing(item.data_type()),
