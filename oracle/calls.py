@@ -32,9 +32,10 @@ LEFT_OUT = re.compile(
 # Samples and sketches that ClickHouse fills in an order of its own; what Tambour answers exactly on purpose.
 LEFT_OUT_AGGREGATES = re.compile(r"quantile(?!Exact)|^median(?!Exact)|^lttb|^sparkbar")
 
-# The closed table of differences (docs/functions.md): sums of wide integers wrap around in ClickHouse.
+# The closed table of differences (docs/functions.md): sums of wide integers wrap around in ClickHouse; decimals are divided to
+# other digits.
 CLOSED = re.compile(
-    r"(avg|sumCount)\w*(\([^()]*\))?\((i64|u64|i128|u256)\b|avgWeighted\w*(\([^()]*\))?\((i|n|u64)|arrayAvg\(.*, ai|"
+    r"divide\(dec|dec\d* / |(avg|sumCount)\w*(\([^()]*\))?\((i64|u64|i128|u256)\b|arrayAvg\((.*, )?ai|"
     r"(plus|minus|multiply)\(.*(i128|u256)|.* [-+*] (i128|u256)$|(i128|u256) [-+*] ")
 # Wide integers of which ClickHouse's sketches take several for one.
 CONFUSED = re.compile(r"uniq(?!Exact|UpTo)\w*(\([^()]*\))?\(.*(i128|u256)")
@@ -43,6 +44,9 @@ CONFUSED = re.compile(r"uniq(?!Exact|UpTo)\w*(\([^()]*\))?\(.*(i128|u256)")
 UNORDERED = {"groupUniqArray": ["", "(100)"], "topK": ["(100)"], "topKWeighted": ["(100)"], "approx_top_k": ["(100)"],
              "approx_top_sum": ["(100)"]}
 ANY_ZERO = re.compile(r"quantileExact|toLowCardinality|groupArraySorted|topK|approx_top|groupUniqArray|greatest|least")
+
+# Aggregates that are floats of whatever they are given.
+FLOATS = re.compile(r"(covar|corr|var|stddev)(Pop|Samp)?\w*\(")
 
 OPERATORS = ["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "AND", "OR", "XOR", "DIV", "LIKE", "IN", "||", "IS DISTINCT FROM"]
 PREFIXES = ["-", "NOT "]
@@ -62,8 +66,9 @@ WRONG_COUNT = {"34", "35", "42"}
 TRIES = 300
 
 
-def same(ours, theirs, any_zero=False):
-    """Equal but for the last digits of floats, and for the sign of zeros if it does not count."""
+def same(ours, theirs, any_zero=False, floats=False):
+    """Equal but for the last digits of floats, and for the sign of zeros if it does not count. `floats`: there are no others,
+    also where they have no point."""
     if any_zero:
         ours, theirs = (re.sub(r"(?<![\w.])-0(?![\w.])", "0", it) for it in (ours, theirs))
     if ours == theirs:
@@ -76,7 +81,7 @@ def same(ours, theirs, any_zero=False):
             continue
         # Large floats are written without a point, and have 17 digits before their zeros.
         is_large = all(len(it) > 17 and it.lstrip("-")[17:].strip("0") == "" for it in (a, b))
-        if "." not in a + b and "e" not in a + b and "n" not in a + b and not is_large:
+        if "." not in a + b and "e" not in a + b and "n" not in a + b and not is_large and not floats:
             return False
         x, y = float(a), float(b)
         if not (x == y or math.isnan(x) and math.isnan(y) or math.isclose(x, y, rel_tol=TOLERANCE, abs_tol=NOISE)):
@@ -248,8 +253,8 @@ def differences(subject, answers):
         if ours is None:
             refused += 1
             continue
-        any_zero = bool(ANY_ZERO.search(expression))
-        rows = [(a, b) for a, b in itertools.zip_longest(ours, theirs) if a is None or b is None or not same(a, b, any_zero)]
+        any_zero, floats = bool(ANY_ZERO.search(expression)), bool(FLOATS.match(expression))
+        rows = [(a, b) for a, b in itertools.zip_longest(ours, theirs) if a is None or b is None or not same(a, b, any_zero, floats)]
         if rows:
             different.append((expression, rows[:2]))
         else:

@@ -104,3 +104,16 @@ def test_sizes_are_those_of_clickhouse(server, tambour, database, tmp_path):
     ratios = {name: int(ours[name]) / int(theirs[name]) for name in TYPES if name not in NEVER}
     print("sparse columns, bytes of ours to ClickHouse's:", ratios)
     assert max(ratios.values()) < 1.15, ratios
+
+
+@pytest.mark.parametrize("wide", [0, 1 << 30])
+def test_elements_that_are_called_sparse_and_are_not(server, tambour, database, wide):
+    """ClickHouse calls elements of tuples sparse by their share of defaults, also those of types that it never writes so."""
+    kinds = "a Array(Int64), n Nullable(UInt8), m Map(String, UInt8), l LowCardinality(String), t Tuple(UInt8, Array(Tuple(UInt8, String))), u UInt8, s String"
+    server.run(f"CREATE TABLE {database}.t (k UInt32, v Tuple({kinds})) ENGINE = MergeTree ORDER BY k SETTINGS min_bytes_for_wide_part = {wide}, "
+               "ratio_of_defaults_for_sparse_serialization = 0.5, index_granularity = 100")
+    server.run(f"INSERT INTO {database}.t SELECT number, if(number % 50 = 7, ([number, 1], 3, map('x', 4), 'y', (5, [(6, 'z')]), 7, 'w'), ([], NULL, map(), '', (0, []), 0, '')) FROM numbers(1000)")
+    directory = server.directory(database, "t")
+    tambour.run("verify", directory)
+    for ask in ("SELECT * FROM {}", "SELECT k, v.a, v.m, v.t FROM {} WHERE v.u = 7 OR k < 3 ORDER BY k DESC", "SELECT sum(v.n), count(v.n), sum(v.u), max(v.s) FROM {}"):
+        assert tambour.rows(f"t={directory}", ask.format("t")) == server.rows(ask.format(f"{database}.t")), ask

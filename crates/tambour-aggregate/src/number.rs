@@ -24,12 +24,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceSumKahan", numbers_type, |c| folded(c, kahan)),
     Function::new("reduceDeltaSum", delta_type, delta_sum),
     Function::new("reduceBoundingRatio", pairs_type, |c| paired(c, bounding_ratio)),
-    Function::new("reduceAvgWeighted", pairs_type, |c| {
-        paired(c, |pairs| {
-            let weight: f64 = pairs.iter().map(|(_, weight)| weight).sum();
-            pairs.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight
-        })
-    }),
+    Function::new("reduceAvgWeighted", pairs_type, weighted_mean),
     Function::new("reduceRankCorr", pairs_type, |c| {
         let has_nan = |pair: &(f64, f64)| pair.0.is_nan() || pair.1.is_nan();
         if pairs(c)?.iter().flatten().any(has_nan) {
@@ -218,6 +213,33 @@ fn paired(call: &Call, fold: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef, 
     call.make_floats(|row| fold(&all[row]))
 }
 
+/// ClickHouse adds whole weights up in 64 bits without a sign, and products of whole numbers, too: what does not fit is refused.
+fn weighted_mean(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let is_whole = |index: usize| match &lists.item_type {
+        DataType::Tuple(elements) => {
+            elements.get(index).is_some_and(|(_, element)| integer(bare(element)).is_some())
+        }
+        _ => false,
+    };
+    let (values_are_whole, weights_are_whole) = (is_whole(0), is_whole(1));
+    let all = pairs(call)?;
+    for (row, pairs) in all.iter().enumerate().filter(|_| weights_are_whole) {
+        if pairs.iter().any(|(_, weight)| *weight < 0.0) {
+            return Err(call.value_error(row, "a weight is less than 0"));
+        }
+        let weights: f64 = pairs.iter().map(|(_, weight)| weight).sum();
+        let products: f64 = pairs.iter().map(|(value, weight)| (value * weight).abs()).sum();
+        if weights.max(if values_are_whole { products } else { 0.0 }) >= WHOLE_MAX {
+            return Err(call.value_error(row, "the sum has more than 63 bits"));
+        }
+    }
+    call.make_floats(|row| {
+        let weight: f64 = all[row].iter().map(|(_, weight)| weight).sum();
+        all[row].iter().map(|(value, weight)| value * weight).sum::<f64>() / weight
+    })
+}
+
 /// The slope from the leftmost point to the rightmost.
 fn bounding_ratio(points: &[(f64, f64)]) -> f64 {
     let Some((first, rest)) = points.split_first() else { return f64::NAN };
@@ -326,6 +348,9 @@ fn with_weights(call: &Call, lists: &Lists) -> Result<(ArrayRef, Vec<i128>), Fun
     Ok((pairs.column(0).clone(), weights))
 }
 
+/// Sums of whole numbers are less.
+const WHOLE_MAX: f64 = 9_223_372_036_854_775_808.0;
+
 /// Most milliseconds that count; longer times are this long.
 const TIMING_MAX: f64 = 30_000.0;
 
@@ -359,15 +384,18 @@ fn weighted(call: &Call) -> Result<ArrayRef, FunctionError> {
     let places = (0..call.rows).map(|row| {
         let sorted = sorted(&lists, &items, row);
         let sum: i128 = sorted.iter().map(|at| weights[*at]).sum();
+        if sum > u64::MAX.into() {
+            return Err(call.value_error(row, "the sum of the weights has more than 64 bits"));
+        }
         let wanted = (sum as f64 * level).ceil() as i128;
         let mut so_far = 0;
         let found = sorted.iter().find(|at| {
             so_far += weights[**at];
             so_far >= wanted
         });
-        found.or(sorted.last()).copied()
+        Ok(found.or(sorted.last()).copied())
     });
-    one_each(&values, places.collect())
+    one_each(&values, places.collect::<Result<_, _>>()?)
 }
 
 fn interpolated(call: &Call, place: impl Fn(f64, f64) -> f64) -> Result<ArrayRef, FunctionError> {

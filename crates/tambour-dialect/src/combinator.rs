@@ -157,6 +157,9 @@ fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, D
     if OF_TUPLES.contains(&base.strip_suffix("If").unwrap_or(base)) {
         return Err(refused(written, "a tuple cannot be NULL here"));
     }
+    if base == "countDistinct" || base.starts_with("quantiles") {
+        return Err(refused(written, "its NULL is not the one of ClickHouse"));
+    }
     let counted = is_count(base);
     let list = arguments(function).unwrap_or_default();
     if counted && list.iter().any(super::call::is_null) {
@@ -188,7 +191,7 @@ fn or_default(function: &mut Function, base: &str, written: &str) -> Result<Expr
         let instead = format!("write {taken}OrDefaultIf, which is the default if no row is taken");
         return Err(refused(written, &instead));
     }
-    if super::gathered::may_be_nan(taken.unwrap_or(base)) {
+    if super::gathered::may_be_nan(taken.unwrap_or(base)) || base.starts_with("groupBit") {
         return Err(refused(written, "its default is not the one of ClickHouse"));
     }
     let list = arguments(function).unwrap_or_default();
@@ -198,7 +201,9 @@ fn or_default(function: &mut Function, base: &str, written: &str) -> Result<Expr
     set_arguments(function, list);
     if let Some(witness) = super::spread::witness(base) {
         // NULL where the witness is, which may be a NULL of values or of no rows, and in no other place.
-        let value = plain(&mut function.clone(), base)?;
+        let mut inner = function.clone();
+        mark(&mut inner, Otherwise::Null);
+        let value = plain(&mut inner, base)?;
         mark(function, Otherwise::Default);
         let witness = plain(function, witness)?;
         return Ok(Expr::Function(call("coalesce", vec![value, witness])));
@@ -210,7 +215,7 @@ fn or_default(function: &mut Function, base: &str, written: &str) -> Result<Expr
 }
 
 /// Says with the first argument what stands for no rows.
-fn mark(function: &mut Function, otherwise: Otherwise) {
+pub(super) fn mark(function: &mut Function, otherwise: Otherwise) {
     let mut list = arguments(function).unwrap_or_default();
     if let Some(first) = list.first_mut() {
         let inner = super::call::take(first);

@@ -4,6 +4,7 @@
 use super::call::{arguments, call, name};
 use super::refused;
 use crate::DialectError;
+use crate::marks::Otherwise;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
 };
@@ -144,10 +145,31 @@ fn find(written: &str) -> Option<&'static Gathered> {
     ALL.iter().find(|gathered| gathered.name == written)
 }
 
-/// True for those that are a NaN of no values, where -OrDefault would be a 0.
+/// Those that are something else than NULL of a NULL that is written out, which has a type of its own.
+const OF_NOTHING: &[&str] = &["groupArray", "groupUniqArray", "uniqUpTo", "topK", "approx_top"];
+
+/// True for those that are a NaN of no values, or arrays, where -OrDefault would be something else.
 pub(super) fn may_be_nan(written: &str) -> bool {
-    const STARTS: &[&str] = &["skew", "kurt", "simpleLinear", "avgWeighted", "quantile", "median"];
-    find(written).is_some() && STARTS.iter().any(|start| written.starts_with(start))
+    const OF_GATHERED: &[&str] = &[
+        "skew",
+        "kurt",
+        "simpleLinear",
+        "avgWeighted",
+        "boundingRatio",
+        "rankCorr",
+        "cramersV",
+        "contingency",
+        "theilsU",
+        "gini",
+        "studentTTest",
+        "welchTTest",
+        "meanZTest",
+        "mannWhitney",
+        "analysisOfVariance",
+        "anova",
+    ];
+    let starts = |names: &[&str]| names.iter().any(|start| written.starts_with(start));
+    starts(&["quantile", "median"]) || find(written).is_some() && starts(OF_GATHERED)
 }
 
 /// Names of these aggregates.
@@ -199,8 +221,8 @@ pub(super) fn rewrite(
             format!("it takes {expected}"),
         ));
     }
-    let gives_array = written.starts_with("groupArray") || written == "groupUniqArray";
-    if gives_array && all.first().is_some_and(super::call::is_null) {
+    let is_of_nothing = OF_NOTHING.iter().any(|start| written.starts_with(start));
+    if is_of_nothing && all.first().is_some_and(super::call::is_null) {
         return Err(refused(format!("{written}(NULL)"), "there is nothing to gather"));
     }
     if of_call.is_empty()
@@ -225,7 +247,7 @@ pub(super) fn rewrite(
         }
     }
     let is_one = gathered.arguments == (1..=1);
-    let value = if is_one { all } else { vec![Expr::Function(call("struct", all))] };
+    let value = if is_one { all } else { vec![tuple_of(all)] };
     let mut gather = call("array_agg", value);
     gather.filter = filter.map(Box::new);
     gather.over.clone_from(&function.over);
@@ -244,6 +266,21 @@ pub(super) fn rewrite(
         return Ok(Some(Expr::Function(call("make_array", each))));
     }
     Ok(Some(reduce(of_call)))
+}
+
+/// A tuple, with the mark that its first element had for the aggregate.
+fn tuple_of(mut all: Vec<Expr>) -> Expr {
+    let mut otherwise = None;
+    if let Some(Expr::Function(first)) = all.first_mut()
+        && let Some(found) = name(first).and_then(Otherwise::of_mark)
+        && let Some(inner) = arguments(first).and_then(|mut list| list.pop())
+    {
+        otherwise = Some(found);
+        all[0] = inner;
+    }
+    let tuple = Expr::Function(call("struct", all));
+    otherwise
+        .map_or_else(|| tuple.clone(), |it| Expr::Function(call(it.mark(), vec![tuple.clone()])))
 }
 
 /// The aggregate that a text names, and its parameters: `topK(3)`.

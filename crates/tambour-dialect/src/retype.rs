@@ -201,7 +201,9 @@ pub(super) fn number(expr: &mut Expr) {
         // What is cast to Bool by whoever wrote it is a Bool.
         Expr::Cast { .. } => false,
         Expr::Exists { .. } | Expr::RLike { .. } => true,
-        Expr::IsDistinctFrom(..) | Expr::IsNotDistinctFrom(..) => true,
+        Expr::IsDistinctFrom(..)
+        | Expr::IsNotDistinctFrom(..)
+        | Expr::BinaryOp { op: BinaryOperator::Spaceship, .. } => true,
         ref other => is_condition(other),
     };
     if is_one {

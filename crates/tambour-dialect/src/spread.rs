@@ -2,6 +2,7 @@
 //! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0.
 
 use super::call::{call, choice, rename, rewrite_plain};
+use crate::marks::Otherwise;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Function, Value};
 
 /// Aggregates that may be NaN of rows that there are, and one that is NULL only if there are none.
@@ -56,6 +57,10 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
     };
     let zero = || Expr::value(Value::Number("0.0".to_owned(), false));
     let mut plain = function.clone();
+    if lone.is_some() {
+        // What stands for no rows is for the witness to say: this one is NULL of some rows, too.
+        super::combinator::mark(&mut plain, Otherwise::Null);
+    }
     rewrite_plain(&mut plain, written);
     let mut value = Expr::Function(plain);
     if is_never_nan {

@@ -14,14 +14,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("age", age_type, age).any_case(),
     Function::new("timeDiff", difference_type, |c| {
         let (from, to) = (side(c, 0, None)?, side(c, 1, None)?);
-        // A Date is a DateTime here, and stays at its last second where it is later.
-        let is_date = |index: usize| {
-            c.operands.get(index).is_some_and(|it| *bare(&it.data_type) == DataType::Date)
-        };
-        let lasts = [0, 1].map(|index| if is_date(index) { i64::from(u32::MAX) } else { i64::MAX });
         c.make_integers(|row| {
-            let (from, to) = (from.seconds(row).min(lasts[0]), to.seconds(row).min(lasts[1]));
-            i128::from(to) - i128::from(from)
+            to.of_date_time(row).div_euclid(SECOND) - from.of_date_time(row).div_euclid(SECOND)
         })
     }),
 ];
@@ -100,7 +94,15 @@ fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, Func
 struct Side {
     seconds: arrow_array::Int64Array,
     fractions: Option<Vec<i64>>,
+    /// Seconds of a Date are those of a DateTime in ClickHouse, and stay at its last one where it is later.
+    last: i64,
     zone: Zone,
+}
+
+/// The last second that a moment has where seconds are counted.
+pub(super) fn last_second(call: &Call, index: usize) -> i64 {
+    let is_date = |it: &Operand| *bare(&it.data_type) == DataType::Date;
+    if call.operands.get(index).is_some_and(is_date) { u32::MAX.into() } else { i64::MAX }
 }
 
 fn side(call: &Call, index: usize, given: Option<&str>) -> Result<Side, FunctionError> {
@@ -115,7 +117,7 @@ fn side(call: &Call, index: usize, given: Option<&str>) -> Result<Side, Function
         }
         _ => None,
     };
-    Ok(Side { seconds: moments.seconds(&zone), fractions, zone })
+    Ok(Side { seconds: moments.seconds(&zone), fractions, last: last_second(call, index), zone })
 }
 
 impl Side {
@@ -127,6 +129,11 @@ impl Side {
     }
     fn nanoseconds(&self, row: usize) -> i128 {
         i128::from(self.seconds(row)) * SECOND + i128::from(self.fraction(row))
+    }
+    /// The same where seconds are counted.
+    fn of_date_time(&self, row: usize) -> i128 {
+        let is_later = self.seconds(row) > self.last;
+        if is_later { i128::from(self.last) * SECOND } else { self.nanoseconds(row) }
     }
     /// Months since year 0, the day of the month, and nanoseconds since midnight.
     fn by_month(&self, row: usize) -> (i128, (u8, i128)) {
@@ -173,6 +180,7 @@ fn age(call: &Call) -> Result<ArrayRef, FunctionError> {
     let given = moment::zone_argument(call.name, &signatures, 3)?;
     let (from, to) = (side(call, 1, given.as_deref())?, side(call, 2, given.as_deref())?);
     call.make_integers(|row| match unit {
+        Unit::Fixed(SECOND) => (to.of_date_time(row) - from.of_date_time(row)) / SECOND,
         Unit::Fixed(length) => (to.nanoseconds(row) - from.nanoseconds(row)) / length,
         Unit::Days => full(from.by_day(row), to.by_day(row)),
         Unit::Weeks => full_weeks(from.by_day(row), to.by_day(row)),

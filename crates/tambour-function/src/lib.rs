@@ -67,7 +67,7 @@ pub mod kit {
         nullable, optional_integers, takes, total, type_at, wide_integers,
     };
     pub use crate::arithmetic::{Integer, integer};
-    pub use crate::array::compare::Comparable;
+    pub use crate::array::compare::{Absent, Comparable};
     pub use crate::array::make::sum_type;
     pub use crate::array::{
         Picks, compare_items, key_items, null_at, one_each, one_each_or_null, plain_item,

@@ -1,5 +1,6 @@
 //! Dates and times that are moved and measured: `addDays`, `subtractMonths`, `dateDiff`, `toStartOfInterval`.
 
+use super::age::last_second;
 use super::civil;
 use super::fraction;
 use super::moment::{self, Moments, constant_integer, expect_moment, from_ticks};
@@ -293,10 +294,11 @@ fn difference(call: &Call) -> Result<ArrayRef, FunctionError> {
         let own = moment::zone_name(call.name, ends.get(index - 1..index).unwrap_or_default(), 1)?;
         let zone = Zone::of(given.clone().or(own).as_deref())?;
         let seconds = Moments::of(call, index)?.seconds(&zone);
+        let last = if unit == Unit::Second { last_second(call, index) } else { i64::MAX };
         let (day, time) = zone.local(0);
         let at_epoch = day * 86_400 + time;
         Ok::<Int64Array, FunctionError>(with_clock!(zone, |clock| {
-            seconds.unary(|instant| begun(clock, instant, unit, at_epoch))
+            seconds.unary(|instant: i64| begun(clock, instant.min(last), unit, at_epoch))
         }))
     });
     let [from, to] = sides;

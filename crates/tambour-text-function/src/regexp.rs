@@ -3,7 +3,7 @@
 use crate::expression::{Expression, compiled};
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, PrimitiveArray};
-use regex::bytes::Regex;
+use regex::bytes::{Captures, Regex};
 use std::sync::Arc;
 use tambour_function::kit::{Call, array_of, list_array, rule, wrong};
 use tambour_function::{Function, FunctionError};
@@ -187,7 +187,7 @@ fn vertical(call: &Call) -> Result<ArrayRef, FunctionError> {
     let mut matches = Vec::with_capacity(call.rows);
     let flat = call.make_text_lists(|row, list| {
         let mut count = 0;
-        for found in regex.captures_iter(texts.get(row)) {
+        for found in matches_in(regex, texts.get(row)) {
             found.iter().skip(1).for_each(|group| {
                 list.push(group.map_or(&[][..], |group| group.as_bytes()));
             });
@@ -198,13 +198,24 @@ fn vertical(call: &Call) -> Result<ArrayRef, FunctionError> {
     regrouped(&flat, matches.iter().flat_map(|count| vec![groups; *count]).collect(), matches)
 }
 
+/// Matches one after the other, as long as there is text left: an empty one moves on by a byte.
+fn matches_in<'a>(regex: &'a Regex, text: &'a [u8]) -> impl Iterator<Item = Captures<'a>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let found = (at < text.len()).then(|| regex.captures_at(text, at)).flatten()?;
+        let whole = found.get(0)?;
+        at = whole.start() + whole.len().max(1);
+        Some(found)
+    })
+}
+
 /// One array per group, with what it was in each match.
 fn horizontal(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (texts, expression) = (call.texts(0)?, with_groups(call)?);
     let (regex, groups) = (expression.regex(), expression.groups() - 1);
     let mut inner = Vec::new();
     let flat = call.make_text_lists(|row, list| {
-        let found: Vec<_> = regex.captures_iter(texts.get(row)).collect();
+        let found: Vec<_> = matches_in(regex, texts.get(row)).collect();
         for group in 1..=groups {
             for one in &found {
                 list.push(one.get(group).map_or(&[][..], |group| group.as_bytes()));

@@ -4,7 +4,7 @@
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, nullable, takes, type_at};
 use super::super::arithmetic::integer;
 use super::super::{Call, Function, Signature, bare, wrong};
-use super::compare::Comparable;
+use super::compare::{Absent, Comparable};
 use super::{Picks, one_each, one_each_or_null, plain_item};
 use crate::FunctionError;
 use arrow_array::{Array, ArrayRef};
@@ -306,7 +306,7 @@ struct Order {
 
 impl Order {
     fn of(keys: &Lists, is_reverse: bool) -> Result<Self, FunctionError> {
-        let items = Comparable::of_order(&keys.items, is_reverse)?;
+        let items = Comparable::of_order(&keys.items, Absent::last(is_reverse))?;
         let is_float = matches!(bare(&keys.item_type), DataType::Float32 | DataType::Float64);
         let floats = is_float
             .then(|| super::super::cast(&keys.items.values, &arrow_schema::DataType::Float64))

@@ -16,21 +16,30 @@ use tambour_part::types::DataType;
 #[derive(Debug)]
 pub struct Comparable(Rows);
 
-/// Where NaN and NULL are, however deep.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Absent {
-    First,
-    Last,
+/// Where NaN and NULL are, however deep: below all others or above them.
+#[derive(Clone, Copy, Debug)]
+pub struct Absent {
+    /// Of NaN.
+    pub nan_least: bool,
+    /// Of NULL.
+    pub null_least: bool,
+}
+
+impl Absent {
+    const LAST: Self = Self { nan_least: false, null_least: false };
+    /// Both last in an order, even if it is turned around after.
+    pub const fn last(is_reverse: bool) -> Self {
+        Self { nan_least: is_reverse, null_least: is_reverse }
+    }
 }
 
 impl Comparable {
     /// All values of operands of one type, one after the other.
     pub fn of(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
-        Self::with_absent(operands, Absent::Last)
+        Self::with_absent(operands, Absent::LAST)
     }
-    /// The values of one operand for an order in which NaN and NULL are last, even if it is turned around after.
-    pub fn of_order(operand: &Operand, is_reverse: bool) -> Result<Self, FunctionError> {
-        let absent = if is_reverse { Absent::First } else { Absent::Last };
+    /// The values of one operand for an order with NaN and NULL in these places.
+    pub fn of_order(operand: &Operand, absent: Absent) -> Result<Self, FunctionError> {
         only(Self::with_absent(&[operand], absent)?)
     }
     fn with_absent(operands: &[&Operand], absent: Absent) -> Result<Vec<Self>, FunctionError> {
@@ -41,15 +50,15 @@ impl Comparable {
     /// The same for tables of hashes, in which 0 and -0 are two values, as in ClickHouse's.
     pub fn of_keys(operands: &[&Operand]) -> Result<Vec<Self>, FunctionError> {
         let form = |operand: &&Operand| match bare(&operand.data_type) {
-            DataType::Float32 | DataType::Float64 => one_nan(&operand.values, Absent::Last),
+            DataType::Float32 | DataType::Float64 => one_nan(&operand.values, Absent::LAST),
             other => plain(&operand.values, other),
         };
         let forms = operands.iter().map(form).collect::<Result<Vec<_>, _>>()?;
-        Self::of_forms(&forms, Absent::Last)
+        Self::of_forms(&forms, Absent::LAST)
     }
     fn of_forms(forms: &[ArrayRef], absent: Absent) -> Result<Vec<Self>, FunctionError> {
         let Some(first) = forms.first() else { return Ok(Vec::new()) };
-        let options = SortOptions { descending: false, nulls_first: absent == Absent::First };
+        let options = SortOptions { descending: false, nulls_first: absent.null_least };
         let field = SortField::new_with_options(first.data_type().clone(), options);
         let converter = RowConverter::new(vec![field]).map_err(FunctionError::arrow("compare"))?;
         let rows = |form: &ArrayRef| {
@@ -78,7 +87,7 @@ fn only(mut all: Vec<Comparable>) -> Result<Comparable, FunctionError> {
 
 /// Floats with a single NaN.
 fn one_nan(values: &ArrayRef, absent: Absent) -> Result<ArrayRef, FunctionError> {
-    let nan = f64::NAN.copysign(if absent == Absent::First { -1.0 } else { 1.0 });
+    let nan = f64::NAN.copysign(if absent.nan_least { -1.0 } else { 1.0 });
     let floats = cast(values, &ArrowType::Float64)?;
     let floats = floats.as_primitive::<Float64Type>();
     let form: PrimitiveArray<Float64Type> =

@@ -152,7 +152,10 @@ fn fill_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
         Some(filling) if is_shift && !super::super::is_nullable(&item) => {
             with(bare(&filling.data_type))?
         }
-        Some(filling) if super::super::is_nullable(&filling.data_type) => nullable(item),
+        Some(filling) if is_null(filling) => nullable(item),
+        Some(filling) if super::super::is_nullable(&filling.data_type) => {
+            nullable(with(bare(&filling.data_type))?)
+        }
         Some(filling) => with(&filling.data_type)?,
         None if super::super::is_nullable(&item) => {
             return Err(wrong(name, "say what fills the array: its items may be NULL"));

@@ -97,10 +97,15 @@ impl<'a> Context<'a> {
         Self { root: layout, here: Some(layout), inside: false, strings }
     }
 
-    /// Elements of a Tuple are called sparse by their share of defaults alone; a Nullable one is so only where the part
-    /// has sparse Nullables at all.
+    /// Elements of a Tuple are called sparse by their share of defaults alone. A Nullable one is so only where the part has
+    /// sparse Nullables at all; those of other types that have a type inside never are.
     fn sparse(&self, data_type: &DataType) -> bool {
-        let possible = self.root.nullable_sparse || !matches!(data_type, DataType::Nullable(_));
+        use DataType::{Array, LowCardinality, Map, Nullable, Tuple};
+        let possible = match data_type {
+            Nullable(_) => self.root.nullable_sparse,
+            Array(_) | Map(..) | LowCardinality(_) | Tuple(_) => false,
+            _ => true,
+        };
         possible && self.here.is_some_and(|layout| layout.sparse)
     }
 

@@ -1,15 +1,18 @@
 //! Results of different types that a value is chosen from (`if`, `coalesce`, `greatest`, arrays that are written out): dates
 //! and instants become the type that ClickHouse gives all of them, with its fractions and its zone.
 
-use super::comparison::within;
+use super::comparison::{check_set, within};
+use super::listed;
 use super::literal::{bare_type, field_of};
+use super::order::Order;
 use super::scalar;
 use crate::describe::narrowest;
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Case, Expr, ExprSchemable, LogicalPlan, cast, lit};
 use std::sync::Arc;
 use tambour_function as function;
@@ -32,8 +35,10 @@ pub(super) fn common(types: &[DataType]) -> Option<DataType> {
             }
             (DateTime64 { .. }, _) => found,
             (_, DateTime64 { .. }) => other.clone(),
-            // A Date32 may be out of the years of a DateTime: which type they have together is not looked up here.
-            (DateTime { .. }, Date32) | (Date32, DateTime { .. }) => return None,
+            // A Date32 may be out of the years of a DateTime. The zone is not kept.
+            (DateTime { .. }, Date32) | (Date32, DateTime { .. }) => {
+                DateTime64 { precision: 0, zone: None }
+            }
             (DateTime { .. } | Date32, _) => found,
             (Date, _) => other.clone(),
             _ => return None,
@@ -103,10 +108,12 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     let is_number = |it: &DataType| {
         it.arrow(tambour_part::types::Strings::Utf8).is_numeric() && *it != DataType::Ipv4
     };
+    let is_enum = |it: &DataType| matches!(it, DataType::Enum8(_) | DataType::Enum16(_));
     let is_integer = |it: &DataType| !is_float(it) && !matches!(it, DataType::Decimal { .. });
     let text_item = |it: &DataType| matches!(it, DataType::Array(item) if is_text(&function::bare(item).clone()));
     let differ = any(&is_list) && !all(&is_list)
         || any(&is_moment) && any(&is_number)
+        || any(&is_enum) && any(&is_number)
         || any(&|it| *it == DataType::Ipv4) && any(&|it| is_number(it) && !is_integer(it))
         || any(&text_item) && !all(&text_item);
     if differ {
@@ -198,8 +205,26 @@ fn wide_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool>
     Ok(true)
 }
 
+/// Refuses values of sets whose types ClickHouse would make others.
+fn check_members(plan: &LogicalPlan) -> Result<()> {
+    let schema = merge_schema(&plan.inputs());
+    for expr in plan.expressions() {
+        expr.apply(|expr| {
+            if let Expr::InSubquery(set) = expr
+                && let [member] = set.subquery.subquery.schema().fields().as_ref()
+                && let Ok(value) = field_of(&set.expr, &schema)
+            {
+                check_set(&[value, Arc::clone(member)])?;
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+    }
+    Ok(())
+}
+
 /// Refuses Enums beside other types in UNION, INTERSECT and EXCEPT, where the engine takes their names for texts.
 pub(super) fn check_sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    check_members(&plan)?;
     let pairs: Vec<(FieldRef, FieldRef)> = match &plan {
         LogicalPlan::Union(union) => {
             let mut inputs = union.inputs.iter().map(|it| it.schema().fields().iter().cloned());
@@ -233,11 +258,12 @@ fn called(name: &str, expr: &Expr) -> Expr {
     scalar::call(name, vec![expr.clone()]).unwrap_or_else(|| expr.clone())
 }
 
-/// Refuses `min` and `max` of arrays and tuples with NULLs or floats, which the engine orders in another way.
+/// Refuses `min` and `max` over windows of arrays, tuples and maps that the engine orders in another way, or not at all.
 pub(super) fn check_extreme(name: &str, data_type: &DataType) -> Result<()> {
+    listed::check_map(name, Some(data_type))?;
     let is_nested = matches!(data_type, DataType::Array(_) | DataType::Tuple(_));
-    if is_nested && super::listed::is_own(data_type, true) {
-        return plan_err!("{name} does not take {data_type}: its elements may be NULL or NaN");
+    if is_nested && (listed::is_own(data_type, true) || listed::is_deep(data_type)) {
+        return plan_err!("{name} does not take {data_type} here: it is not the engine's to order");
     }
     Ok(())
 }
@@ -295,8 +321,11 @@ pub(super) fn made_of_call(call: &mut ScalarFunction, schema: &DFSchema) -> Resu
     }
 }
 
-/// The greatest of some Bools is a number there; true if all were.
+/// The greatest of several Bools is a number there; true if all were.
 fn numbered(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    if call.args.len() < 2 {
+        return Ok(false);
+    }
     for argument in &call.args {
         if *field_of(argument, schema)?.data_type() != ArrowType::Boolean {
             return Ok(false);
@@ -322,6 +351,19 @@ fn check_items(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
             "an array of {} is a Variant in ClickHouse, which is not here; convert its items by toString",
             names.join(" and ")
         );
+    }
+    Ok(())
+}
+
+/// Refuses `greatest` and `least` of what the engine has in another order than ClickHouse.
+fn check_order(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
+    for argument in &call.args {
+        let data_type = bare_type(&*field_of(argument, schema)?);
+        let Some(data_type) = data_type.filter(|it| !is_float(it)) else { continue };
+        listed::check_map(call.name(), Some(&data_type))?;
+        if Order::of_sort(&data_type, true, false).is_some() {
+            return plan_err!("{} does not take {data_type}: compare with if", call.name());
+        }
     }
     Ok(())
 }
@@ -401,6 +443,7 @@ fn unpacked(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
 /// type; `greatest` and `least` of floats are the store's own.
 pub(super) fn replaced(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
     if matches!(call.name(), "greatest" | "least") {
+        check_order(call, schema)?;
         return extreme_float(call, schema);
     }
     if call.name() != "coalesce" || call.args.len() < 2 {

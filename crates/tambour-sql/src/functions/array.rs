@@ -36,16 +36,18 @@ fn with_item(lists: &ListArray, item: &FieldRef) -> Result<ArrayRef> {
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, nulls)?))
 }
 
-/// The type of items of which some hold tuples that may have a NULL, and others do not.
-fn merged(left: &ArrowType, right: &ArrowType) -> ArrowType {
+/// The type of items of which some hold tuples or arrays that may have a NULL, and others do not.
+pub(super) fn merged(left: &ArrowType, right: &ArrowType) -> ArrowType {
+    let field = |a: &FieldRef, b: &FieldRef| {
+        let data_type = merged(a.data_type(), b.data_type());
+        let is_nullable = a.is_nullable() || b.is_nullable();
+        Arc::new(a.as_ref().clone().with_data_type(data_type).with_nullable(is_nullable))
+    };
     match (left, right) {
+        (ArrowType::List(a), ArrowType::List(b)) => ArrowType::List(field(a, b)),
+        (ArrowType::Null, other) | (other, ArrowType::Null) => other.clone(),
         (ArrowType::Struct(a), ArrowType::Struct(b)) if a.len() == b.len() => {
-            let fields = a.iter().zip(b).map(|(a, b)| {
-                let data_type = merged(a.data_type(), b.data_type());
-                let is_nullable = a.is_nullable() || b.is_nullable();
-                a.as_ref().clone().with_data_type(data_type).with_nullable(is_nullable)
-            });
-            ArrowType::Struct(fields.collect())
+            ArrowType::Struct(a.iter().zip(b).map(|(a, b)| field(a, b)).collect())
         }
         _ => left.clone(),
     }
@@ -85,7 +87,7 @@ impl ScalarUDFImpl for WrittenArray {
         let ArrowType::List(item) = args.return_field.data_type().clone() else {
             return exec_err!("an array is a list");
         };
-        if matches!(item.data_type(), ArrowType::Struct(_)) {
+        if matches!(item.data_type(), ArrowType::Struct(_) | ArrowType::List(_)) {
             for value in &mut args.args {
                 *value = value.cast_to(item.data_type(), None)?;
             }

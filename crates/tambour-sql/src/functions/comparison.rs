@@ -45,6 +45,7 @@ pub(super) fn plan(
         return Ok(Some(planned));
     }
     let fields = [field_of(left, schema)?, field_of(right, schema)?];
+    check(&fields)?;
     let [left_field, right_field] = &fields;
     let fitted_left = fitted(left, right_field)?;
     let fitted_right = fitted(right, left_field)?;
@@ -58,6 +59,10 @@ pub(super) fn plan(
     if is_order && let Some(planned) = listed::comparison(&left, operator, &right, schema)? {
         return Ok(Some(planned));
     }
+    if let Some(both) = of_one_form(&of_fitted) {
+        let [left, right] = [left, right].map(|side| cast(side, both.clone()));
+        return Ok(Some(binary(left, operator, right)));
+    }
     if let Some(planned) = floats(&left, operator, &right, &fields) {
         return Ok(Some(planned));
     }
@@ -67,7 +72,7 @@ pub(super) fn plan(
     Ok(is_fitted.then(|| binary(left, operator, right)))
 }
 
-/// Whether arrays and tuples with floats in them are equal; a join asks the engine for that, which looks at their bits as
+/// Whether arrays and tuples with floats in them, or tuples with NULLs, are equal; a join asks the engine for that, which looks at their bits as
 /// ClickHouse's joins do.
 pub(super) fn of_rows(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
     let (left, operator, right) = (&*binary.left, binary.op, &*binary.right);
@@ -75,7 +80,15 @@ pub(super) fn of_rows(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<E
         return Ok(None);
     }
     let fields = [field_of(left, schema)?, field_of(right, schema)?];
-    if !fields.iter().any(|field| elementwise::holds_floats(field.data_type())) {
+    let has_nulls = |field: &FieldRef| match bare_type(field) {
+        Some(DataType::Tuple(elements)) => {
+            elements.iter().any(|(_, it)| matches!(it, DataType::Nullable(_)))
+        }
+        _ => false,
+    };
+    let is_own =
+        |field: &FieldRef| elementwise::holds_floats(field.data_type()) || has_nulls(field);
+    if !fields.iter().any(is_own) {
         return Ok(None);
     }
     let of_elements = |left: &Expr, operator: Operator, right: &Expr| {
@@ -90,6 +103,60 @@ pub(super) fn of_rows(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<E
         Some(planned) => Ok(Some(planned)),
         None => listed::comparison(left, operator, right, schema),
     }
+}
+
+/// Refuses what the engine would compare by other rules.
+pub(super) fn check(fields: &[FieldRef; 2]) -> Result<()> {
+    let (Some(left), Some(right)) = (bare_type(&fields[0]), bare_type(&fields[1])) else {
+        return Ok(());
+    };
+    let is_enum = |it: &DataType| matches!(it, DataType::Enum8(_) | DataType::Enum16(_));
+    let is_map = |it: &DataType| matches!(it, DataType::Map(..)) && listed::is_own(it, true);
+    if is_enum(&left) && is_enum(&right) && left != right {
+        return plan_err!("two Enums are compared if they are the same; convert one by CAST");
+    }
+    if is_map(&left) || is_map(&right) {
+        return plan_err!("comparisons of {left} are not there; compare the keys and values");
+    }
+    let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
+    if is_nested(&left) && is_nested(&right) && are_other_moments(&left, &right) {
+        return plan_err!("no comparison of {left} and {right}: convert the dates by toDateTime");
+    }
+    Ok(())
+}
+
+/// Refuses `x IN (SELECT …)` where ClickHouse would make another value of x, of the type that the set has.
+pub(super) fn check_set(fields: &[FieldRef; 2]) -> Result<()> {
+    check(fields)?;
+    let (Some(value), Some(member)) = (bare_type(&fields[0]), bare_type(&fields[1])) else {
+        return Ok(());
+    };
+    let is_cut = matches!(value, DataType::Decimal { .. }) && integer(&fields[1]).is_some();
+    if is_cut || are_other_moments(&value, &member) {
+        return plan_err!("IN does not look for {value} in a set of {member}: convert one of them");
+    }
+    Ok(())
+}
+
+/// True for dates beside times, also in arrays and tuples.
+fn are_other_moments(left: &DataType, right: &DataType) -> bool {
+    use DataType::{Array, Date, Date32, DateTime, DateTime64, Nullable, Tuple};
+    match (left, right) {
+        (Nullable(inner), other) | (other, Nullable(inner)) => are_other_moments(inner, other),
+        (Array(a), Array(b)) => are_other_moments(a, b),
+        (Tuple(a), Tuple(b)) => a.iter().zip(b).any(|(a, b)| are_other_moments(&a.1, &b.1)),
+        (Date | Date32, DateTime { .. } | DateTime64 { .. })
+        | (DateTime { .. } | DateTime64 { .. }, Date | Date32) => true,
+        _ => false,
+    }
+}
+
+/// The form of arrays or tuples that differ in nothing but where there may be a NULL, which the engine takes for two types.
+fn of_one_form(fields: &[FieldRef; 2]) -> Option<ArrowType> {
+    let [left, right] = [fields[0].data_type(), fields[1].data_type()];
+    let both = super::array::merged(left, right);
+    let is_nested = matches!(left, ArrowType::List(_) | ArrowType::Struct(_));
+    (is_nested && left != right && both == super::array::merged(right, left)).then_some(both)
 }
 
 fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {
@@ -220,14 +287,19 @@ fn same_form(
         [Some(DataType::Date), Some(DataType::DateTime { zone })] => {
             Some((start(left, zone.as_deref())?, right.clone()))
         }
-        [
-            Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }),
-            Some(DataType::Date | DataType::Date32),
-        ] => Some((left.clone(), midnight(right, zone.as_deref())?)),
-        [
-            Some(DataType::Date | DataType::Date32),
-            Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }),
-        ] => Some((midnight(left, zone.as_deref())?, right.clone())),
+        // The type of both together has no zone.
+        [Some(DataType::DateTime { .. }), Some(DataType::Date32)] => {
+            Some((left.clone(), midnight(right, None)?))
+        }
+        [Some(DataType::Date32), Some(DataType::DateTime { .. })] => {
+            Some((midnight(left, None)?, right.clone()))
+        }
+        [Some(DataType::DateTime64 { zone, .. }), Some(DataType::Date | DataType::Date32)] => {
+            Some((left.clone(), midnight(right, zone.as_deref())?))
+        }
+        [Some(DataType::Date | DataType::Date32), Some(DataType::DateTime64 { zone, .. })] => {
+            Some((midnight(left, zone.as_deref())?, right.clone()))
+        }
         // A text that is longer than the fixed string beside it.
         [Some(DataType::FixedString(_)), _] if is_text(right) => {
             Some(both(&|side| cast(side, ArrowType::Binary)))

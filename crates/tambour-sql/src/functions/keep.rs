@@ -6,10 +6,11 @@
 //! it back around what they return.
 
 use super::aggregate::{Summand, is_moment};
+use super::elementwise::holds_floats;
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::quantile::engines_own;
-use super::typed::{Typed, needs_name, of_call, of_case};
+use super::typed::{Typed, check_kept, needs_name, of_call, of_case};
 use super::{alike, comparison, correlated, default, listed, nested, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -22,8 +23,8 @@ use datafusion::logical_expr::expr::{
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
-    Aggregate, Between, BinaryExpr, Expr, ExprSchemable, Like, LogicalPlan, Operator, Projection,
-    SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    Aggregate, Between, BinaryExpr, Case, Expr, ExprSchemable, Like, LogicalPlan, Operator,
+    Projection, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
@@ -51,13 +52,17 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let defaults = defaults_of(&plan)?;
     let names = NamePreserver::new(&plan);
     let is_join = matches!(plan, LogicalPlan::Join(_));
+    let is_grouped = is_grouped(&plan)?;
     let plan = plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let rewritten = expr.transform_up(|expr| match &expr {
-            Expr::BinaryExpr(binary) if !is_join => match comparison::of_rows(binary, &schema)? {
-                Some(planned) => Ok(Transformed::yes(planned)),
-                None => rewrite(expr, &schema),
-            },
+        let rewritten = expr.transform_up(|expr| match expr {
+            Expr::AggregateFunction(call) => aggregate(call, &schema, is_grouped),
+            Expr::BinaryExpr(ref binary) if !is_join => {
+                match comparison::of_rows(binary, &schema)? {
+                    Some(planned) => Ok(Transformed::yes(planned)),
+                    None => rewrite(expr, &schema),
+                }
+            }
             _ => rewrite(expr, &schema),
         })?;
         Ok(rewritten.update_data(|expr| name.restore(expr)))
@@ -74,6 +79,13 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         return Ok(plan);
     }
     Ok(Transformed::yes(filled(plan.data, &defaults)?))
+}
+
+/// True for aggregates of groups. Keys that are the same for all rows make no groups in ClickHouse.
+fn is_grouped(plan: &LogicalPlan) -> Result<bool> {
+    let LogicalPlan::Aggregate(aggregate) = plan else { return Ok(false) };
+    let keys = grouping_set_to_exprlist(&aggregate.group_expr)?;
+    Ok(keys.into_iter().any(|key| key.any_column_refs() || key.is_volatile()))
 }
 
 /// What stands for each key of ROLLUP, CUBE and GROUPING SETS in the rows that are not grouped by it; `None` for NULL.
@@ -120,15 +132,16 @@ pub(super) fn is_number_of_set(name: &str) -> bool {
 fn sorted(plan: LogicalPlan, schema: &DFSchema) -> Result<LogicalPlan> {
     let LogicalPlan::Sort(mut sort) = plan else { return Ok(plan) };
     for item in &mut sort.expr {
-        in_order(item, schema)?;
+        in_order(item, schema, false)?;
     }
     Ok(LogicalPlan::Sort(sort))
 }
 
-fn in_order(item: &mut SortExpr, schema: &DFSchema) -> Result<()> {
+fn in_order(item: &mut SortExpr, schema: &DFSchema, is_of_group: bool) -> Result<()> {
     let field = field_of(&item.expr, schema)?;
     let Some(data_type) = bare_type(&field) else { return Ok(()) };
     if let Some(order) = Order::of_sort(&data_type, item.asc, item.nulls_first) {
+        let order = if is_of_group { order.of_group() } else { order };
         item.expr = order.udf().call(vec![item.expr.clone()]);
         return Ok(());
     }
@@ -150,7 +163,7 @@ fn has_own_order(data_type: &DataType) -> bool {
         DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
             has_own_order(inner)
         }
-        DataType::Map(key, value) => has_own_order(key) || has_own_order(value),
+        DataType::Map(..) => listed::is_own(data_type, true),
         DataType::Tuple(elements) => elements.iter().any(|(_, element)| has_own_order(element)),
         other => Order::of_comparison(other).is_some(),
     }
@@ -280,6 +293,13 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Some(data_type) = bare_type(&field) else {
         return Ok(Transformed::no(Expr::InList(list)));
     };
+    let is_nested = matches!(data_type, DataType::Array(_) | DataType::Tuple(_));
+    for item in &list.list {
+        comparison::check(&[Arc::clone(&field), field_of(item, schema)?])?;
+        if is_nested && item.any_column_refs() && listed::is_own(&data_type, false) {
+            return plan_err!("IN does not take {data_type} beside columns: compare with =");
+        }
+    }
     if let Some(Order::Number(known)) = Order::of_comparison(&data_type)
         && list.list.iter().any(is_integer_literal)
     {
@@ -340,12 +360,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 None => Transformed::no(Expr::BinaryExpr(binary)),
             })
         }
-        Expr::Case(mut case) => {
-            let is_one = alike::made_of_case(&mut case, schema)?;
-            let data_type = of_case(&case, schema);
-            let typed = typed(Expr::Case(case), data_type);
-            Ok(if is_one { Transformed::yes(typed.data) } else { typed })
-        }
+        Expr::Case(case) => chosen(case, schema),
         Expr::ScalarFunction(mut call) if call.name() == "toTypeName" => {
             let named =
                 call.args.first().map(|it| shown::decimal_result(it, schema)).transpose()?;
@@ -371,16 +386,49 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             if let Some(replaced) = alike::replaced(&call, schema)? {
                 return Ok(Transformed::yes(replaced));
             }
-            let is_one = alike::made_of_call(&mut call, schema)?;
+            let is_one = alike::made_of_call(&mut call, schema)?
+                | super::typed::complete(&mut call, schema)?;
             let data_type = of_call(&call, schema);
+            if let "coalesce" | "nvl" | "greatest" | "least" | "make_array" = call.name() {
+                check_kept(data_type.as_ref(), call.args.iter(), schema)?;
+            }
             let typed = typed(Expr::ScalarFunction(call), data_type);
             Ok(if is_one { Transformed::yes(typed.data) } else { typed })
         }
-        Expr::AggregateFunction(call) => aggregate(call, schema),
+        Expr::AggregateFunction(call) => aggregate(call, schema, false),
         Expr::ScalarSubquery(query) => correlated::without_empty(query),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// The results of a CASE are of one type.
+fn chosen(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_changed = case.expr.is_some();
+    let mut case = without_operand(case, schema)?;
+    let is_changed = alike::made_of_case(&mut case, schema)? || is_changed;
+    let data_type = of_case(&case, schema);
+    let results = case.when_then_expr.iter().map(|(_, then)| &**then);
+    check_kept(data_type.as_ref(), results.chain(case.else_expr.as_deref()), schema)?;
+    let typed = typed(Expr::Case(case), data_type);
+    Ok(if is_changed { Transformed::yes(typed.data) } else { typed })
+}
+
+/// `CASE x WHEN y` with conditions, which the engine compares by rules of its own, and does not know for all types: a NULL
+/// meets a NULL, a NaN meets nothing.
+fn without_operand(mut case: Case, schema: &DFSchema) -> Result<Case> {
+    let Some(operand) = case.expr.take() else { return Ok(case) };
+    if let Some(fixed @ DataType::FixedString(_)) = bare_type(&*field_of(&operand, schema)?) {
+        return plan_err!("CASE x WHEN does not take {fixed}: write CASE WHEN x = …");
+    }
+    for (value, _) in &mut case.when_then_expr {
+        let planned = comparison::plan(&operand, Operator::Eq, value, schema)?;
+        let equal = planned.unwrap_or_else(|| operand.as_ref().clone().eq(value.as_ref().clone()));
+        let may_be_null = operand.nullable(schema)? && value.nullable(schema)?;
+        let both = || operand.as_ref().clone().is_null().and(value.as_ref().clone().is_null());
+        **value = if may_be_null { both().or(equal) } else { equal };
+    }
+    Ok(case)
 }
 
 fn is_integer_literal(expr: &Expr) -> bool {
@@ -390,13 +438,16 @@ fn is_integer_literal(expr: &Expr) -> bool {
 /// BETWEEN as two comparisons, where those are not the engine's.
 fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>> {
     let of_end = |end: &Expr, operator| comparison::plan(&between.expr, operator, end, schema);
-    let is_plain = |data_type: Option<DataType>| data_type.is_none_or(|it| !has_own_order(&it));
+    let is_plain = |data_type: Option<DataType>| {
+        data_type.is_none_or(|it| !has_own_order(&it) && !listed::is_own(&it, true))
+    };
     let fields = [&between.expr, &between.low, &between.high].map(|expr| field_of(expr, schema));
     let types =
         fields.into_iter().map(|field| Ok(bare_type(&*field?))).collect::<Result<Vec<_>>>()?;
-    let is_instant =
-        matches!(types[0], Some(DataType::DateTime { .. } | DataType::DateTime64 { .. }));
-    let is_date = types[1..].iter().any(|it| matches!(it, Some(DataType::Date | DataType::Date32)));
+    let is_instant = types
+        .iter()
+        .any(|it| matches!(it, Some(DataType::DateTime { .. } | DataType::DateTime64 { .. })));
+    let is_date = types.iter().any(|it| matches!(it, Some(DataType::Date | DataType::Date32)));
     // The engine takes a NaN for the greatest number, and makes a decimal of the float beside one.
     let is_float = types.iter().any(|it| matches!(it, Some(DataType::Float32 | DataType::Float64)));
     if is_plain(types[0].clone()) && !(is_instant && is_date) && !is_float {
@@ -445,6 +496,11 @@ fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>>
 fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
     let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
     let is_plain = |field: &FieldRef| field.data_type().is_floating() && !field.is_nullable();
+    if fields.iter().all(|field| holds_floats(field.data_type())) {
+        return plan_err!(
+            "IS DISTINCT FROM does not take arrays and tuples of floats; compare with ="
+        );
+    }
     if !fields.iter().all(is_plain) {
         return Ok(None);
     }
@@ -496,9 +552,13 @@ fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr
 }
 
 /// `min` and `max` look at values in another form; the first of rows in the order of a float (`argMax`) is never a NaN.
-fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn aggregate(
+    mut call: AggregateFunction,
+    schema: &DFSchema,
+    is_grouped: bool,
+) -> Result<Transformed<Expr>> {
     super::gather::check_zone(&call, schema)?;
-    if let Some(first) = listed::extreme(&call, schema)? {
+    if let Some(first) = listed::extreme(&call, schema, is_grouped)? {
         return Ok(Transformed::yes(first));
     }
     let is_changed = extreme(call.func.name(), &mut call.params.args, schema)?
@@ -513,7 +573,7 @@ fn aggregate(mut call: AggregateFunction, schema: &DFSchema) -> Result<Transform
                 continue;
             }
             let before = sort.expr.clone();
-            in_order(sort, schema)?;
+            in_order(sort, schema, is_grouped)?;
             is_reordered |= before != sort.expr;
         }
     }
@@ -538,7 +598,7 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
     }
     for item in call.params.order_by.iter_mut().filter(|_| !is_far) {
         let before = item.expr.clone();
-        in_order(item, schema)?;
+        in_order(item, schema, false)?;
         is_reordered |= before != item.expr;
     }
     let is_gathered = super::gather::forwards(&mut call.fun);

@@ -56,16 +56,21 @@ pub(super) fn comparison(
     Ok(Some(Expr::BinaryExpr(BinaryExpr::new(order, operator, zero))))
 }
 
-/// `min` and `max` of arrays and tuples, where the engine's are not the right ones: the first value in that order. Those with NaN or
-/// NULL in them are left out, if there is anything else.
-pub(super) fn extreme(call: &AggregateFunction, schema: &DFSchema) -> Result<Option<Expr>> {
+/// `min` and `max` of arrays and tuples, where the engine's are not the right ones: the first value in that order.
+pub(super) fn extreme(
+    call: &AggregateFunction,
+    schema: &DFSchema,
+    is_grouped: bool,
+) -> Result<Option<Expr>> {
     let ([argument], "min" | "max") = (call.params.args.as_slice(), call.func.name()) else {
         return Ok(None);
     };
     let data_type = bare_type(&*field_of(argument, schema)?);
+    check_map(call.func.name(), data_type.as_ref())?;
     let is_least = call.func.name() == "min";
     let order = data_type.and_then(|data_type| Order::of_sort(&data_type, is_least, false));
     let Some(order @ Order::Nested { .. }) = order else { return Ok(None) };
+    let order = if is_grouped { order.of_group() } else { order };
     let by = order.udf().call(vec![argument.clone()]);
     Ok(Some(Expr::AggregateFunction(AggregateFunction::new_udf(
         first_value_udaf(),
@@ -77,13 +82,42 @@ pub(super) fn extreme(call: &AggregateFunction, schema: &DFSchema) -> Result<Opt
     ))))
 }
 
+/// Refuses maps and what holds them: the engine has no order of them, and keeps the first.
+pub(super) fn check_map(name: &str, data_type: Option<&DataType>) -> Result<()> {
+    fn holds_map(data_type: &DataType) -> bool {
+        match data_type {
+            DataType::Map(..) => true,
+            DataType::Array(item) => holds_map(item),
+            DataType::Tuple(elements) => elements.iter().any(|(_, item)| holds_map(item)),
+            _ => false,
+        }
+    }
+    match data_type {
+        Some(data_type) if holds_map(data_type) => {
+            plan_err!("{name} does not take {data_type}: it has no order here")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// True for arrays and tuples with such inside, of which the engine does not know the lesser one.
+pub(super) fn is_deep(data_type: &DataType) -> bool {
+    let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
+    match data_type {
+        DataType::Array(item) => is_nested(item),
+        DataType::Tuple(elements) => elements.iter().any(|(_, item)| is_nested(item)),
+        _ => false,
+    }
+}
+
 /// True for items, also of tuples, whose comparison is not the engine's.
 pub(super) fn is_own(item: &DataType, is_order: bool) -> bool {
-    use DataType::{Array, Enum8, Enum16, Float32, Float64, LowCardinality, Nullable, Tuple};
+    use DataType::{Array, Enum8, Enum16, Float32, Float64, LowCardinality, Map, Nullable, Tuple};
     match item {
         Array(item) | LowCardinality(item) => is_own(item, is_order),
         Nullable(item) => is_order || is_own(item, is_order),
         Tuple(elements) => elements.iter().any(|(_, item)| is_own(item, is_order)),
+        Map(key, value) => is_own(key, is_order) || is_own(value, is_order),
         Float32 | Float64 => true,
         Enum8(_) | Enum16(_) | DataType::Uuid | DataType::Int256 | DataType::UInt256 => is_order,
         _ => false,

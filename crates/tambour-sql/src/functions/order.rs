@@ -8,6 +8,7 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, Float64Type, Int16Type, Int64Type};
+use arrow::row::{RowConverter, SortField};
 use datafusion::common::{ScalarValue, exec_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{
@@ -16,7 +17,7 @@ use datafusion::logical_expr::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tambour_function::Operand;
-use tambour_function::kit::Comparable;
+use tambour_function::kit::{Absent, Comparable};
 use tambour_part::types::DataType;
 
 /// A form.
@@ -44,8 +45,10 @@ pub(super) enum Order {
     Number(Vec<(String, i16)>),
     /// The way back from numbers.
     Name(Vec<(String, i16)>),
-    /// Arrays and tuples as bytes for a sort, NaN and NULL below all others or above them.
-    Nested { data_type: String, nan_least: bool },
+    /// Arrays and tuples as bytes, NaN and NULL in them below all others or above them.
+    Nested { data_type: String, nan_least: bool, null_least: bool },
+    /// Arrays and tuples as bytes for a key: two are equal if all in them has the same bits.
+    Key,
 }
 
 impl Order {
@@ -59,11 +62,23 @@ impl Order {
             DataType::Float32 | DataType::Float64 | DataType::BFloat16 => {
                 Some(Self::Sorted { nan_least: ascending == nulls_first })
             }
-            DataType::Array(_) | DataType::Tuple(_) if listed::is_own(data_type, true) => {
-                let data_type = data_type.to_string();
-                Some(Self::Nested { data_type, nan_least: ascending == nulls_first })
+            DataType::Array(_) | DataType::Tuple(_)
+                if listed::is_own(data_type, true) || listed::is_deep(data_type) =>
+            {
+                let (data_type, is_least) = (data_type.to_string(), ascending == nulls_first);
+                Some(Self::Nested { data_type, nan_least: is_least, null_least: is_least })
             }
             other => Self::of_comparison(other),
+        }
+    }
+    /// The form by which a group has its least and greatest value: of arrays and tuples NULL is less than all others, and NaN
+    /// greater. Without groups ClickHouse looks for the first of a sort, which leaves them out.
+    pub(super) fn of_group(self) -> Self {
+        match self {
+            Self::Nested { data_type, .. } => {
+                Self::Nested { data_type, nan_least: false, null_least: true }
+            }
+            other => other,
         }
     }
     /// The form in which values of a type are compared; `None` for those that the engine compares.
@@ -139,7 +154,10 @@ impl Order {
                     numbers.iter().map(|number| number.and_then(name)).collect();
                 Ok(Arc::new(names))
             }
-            Self::Nested { data_type, nan_least } => nested(values, data_type, *nan_least),
+            Self::Nested { data_type, nan_least, null_least } => {
+                nested(values, data_type, Absent { nan_least: *nan_least, null_least: *null_least })
+            }
+            Self::Key => keys(values),
             Self::Float => {
                 let integers = values.as_primitive::<Int64Type>();
                 Ok(Arc::new(integers.unary::<_, Float64Type>(|number| {
@@ -197,13 +215,22 @@ fn reversed(values: &ArrayRef, change: impl Fn(&mut [u8])) -> Result<ArrayRef> {
     Ok(Arc::new(FixedSizeBinaryArray::try_new(width, bytes.into(), nulls)?))
 }
 
-fn nested(values: &ArrayRef, data_type: &str, nan_least: bool) -> Result<ArrayRef> {
+/// The bytes of rows, which have a form of their own for NULLs, however deep.
+fn keys(values: &ArrayRef) -> Result<ArrayRef> {
+    let field = SortField::new(values.data_type().clone());
+    let rows = RowConverter::new(vec![field])?.convert_columns(std::slice::from_ref(values))?;
+    let bytes =
+        (0..values.len()).map(|at| (!values.is_null(at)).then(|| rows.row(at).data().to_vec()));
+    Ok(Arc::new(bytes.collect::<BinaryArray>()))
+}
+
+fn nested(values: &ArrayRef, data_type: &str, absent: Absent) -> Result<ArrayRef> {
     let external = |cause| DataFusionError::External(Box::new(cause));
     let Ok(data_type) = data_type.parse() else {
         return exec_err!("{data_type} is not a type");
     };
     let operand = Operand { data_type, values: Arc::clone(values), is_constant: false };
-    let forms = Comparable::of_order(&operand, nan_least).map_err(external)?;
+    let forms = Comparable::of_order(&operand, absent).map_err(external)?;
     let bytes = (0..values.len()).map(|row| (!values.is_null(row)).then(|| forms.get(row)));
     Ok(Arc::new(bytes.collect::<BinaryArray>()))
 }
@@ -248,6 +275,7 @@ impl ScalarUDFImpl for Ordered {
             Order::Number(_) => "enumNumber",
             Order::Name(_) => "enumName",
             Order::Nested { .. } => "nestedOrder",
+            Order::Key => "nestedKey",
         }
     }
     fn signature(&self) -> &Signature {
@@ -261,7 +289,7 @@ impl ScalarUDFImpl for Ordered {
             Order::Wide { .. } | Order::WideBack => ArrowType::FixedSizeBinary(32),
             Order::Number(_) => ArrowType::Int16,
             Order::Name(_) => ArrowType::Utf8View,
-            Order::Nested { .. } => ArrowType::Binary,
+            Order::Nested { .. } | Order::Key => ArrowType::Binary,
             Order::Float | Order::OfBits => ArrowType::Float64,
             Order::Uuid => ArrowType::FixedSizeBinary(16),
         })

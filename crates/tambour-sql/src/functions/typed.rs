@@ -2,12 +2,12 @@
 
 use super::literal::{bare_type, named};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::{DFSchema, exec_err};
+use datafusion::common::{DFSchema, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     Case, ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    ScalarUDFImpl, Signature, Volatility, cast,
 };
 use std::sync::Arc;
 use tambour_part::types::DataType;
@@ -40,6 +40,36 @@ fn has_nothing(arrow: &ArrowType) -> bool {
         ArrowType::List(item) => has_nothing(item.data_type()),
         ArrowType::Struct(fields) => fields.iter().any(|field| has_nothing(field.data_type())),
         _ => false,
+    }
+}
+
+/// Makes NULLs and empty arrays in a tuple some of numbers, where the type of another element has to be said: the type of a
+/// tuple is said whole or not at all.
+pub(super) fn complete(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    let must_be_said = |it: &Expr| type_of(it, schema).is_some_and(|it| needs_name(&it));
+    if call.name() != "struct" || !call.args.iter().any(must_be_said) {
+        return Ok(false);
+    }
+    let mut is_changed = false;
+    for argument in &mut call.args {
+        let data_type = argument.get_type(schema)?;
+        if has_nothing(&data_type) {
+            *argument = cast(std::mem::take(argument), of_numbers(&data_type));
+            is_changed = true;
+        }
+    }
+    Ok(is_changed)
+}
+
+fn of_numbers(arrow: &ArrowType) -> ArrowType {
+    let with_numbers = |field: &FieldRef| {
+        Arc::new(field.as_ref().clone().with_data_type(of_numbers(field.data_type())))
+    };
+    match arrow {
+        ArrowType::Null => ArrowType::UInt8,
+        ArrowType::List(item) => ArrowType::List(with_numbers(item)),
+        ArrowType::Struct(fields) => ArrowType::Struct(fields.iter().map(with_numbers).collect()),
+        other => other.clone(),
     }
 }
 
@@ -87,6 +117,25 @@ pub(super) fn common_of(fields: impl Iterator<Item = FieldRef>) -> Option<DataTy
         return None;
     }
     open.iter().try_fold(first, |found, field| with_nulls(found, field.data_type()))
+}
+
+/// Refuses arrays and tuples of several types to choose from, if none of them can be said and what is inside needs a name.
+pub(super) fn check_kept<'a>(
+    found: Option<&DataType>,
+    mut choices: impl Iterator<Item = &'a Expr>,
+    schema: &DFSchema,
+) -> Result<()> {
+    let is_lost =
+        |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_)) && needs_name(it);
+    if found.is_some() {
+        return Ok(());
+    }
+    match choices.find_map(|it| type_of(it, schema).filter(is_lost)) {
+        Some(lost) => plan_err!(
+            "what {lost} has in common with the others is not known; convert them by CAST"
+        ),
+        None => Ok(()),
+    }
 }
 
 pub(super) fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
@@ -168,15 +217,11 @@ impl ScalarUDFImpl for Typed {
         &self.signature
     }
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
-        if let [only] = arguments {
-            Ok(only.clone())
-        } else {
-            datafusion::common::plan_err!("it takes an argument")
-        }
+        if let [only] = arguments { Ok(only.clone()) } else { plan_err!("it takes an argument") }
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let [only] = args.arg_fields else {
-            return datafusion::common::plan_err!("it takes an argument");
+            return plan_err!("it takes an argument");
         };
         let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
         Ok(match self.data_type.parse::<DataType>() {

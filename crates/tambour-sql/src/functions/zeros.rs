@@ -4,6 +4,7 @@
 
 use super::elementwise::holds_floats;
 use super::joined::sides;
+use super::listed;
 use super::literal::{bare_type, field_of};
 use super::order::Order;
 use arrow::datatypes::DataType as ArrowType;
@@ -67,7 +68,7 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             *second = bits_of(second.clone(), &right)?;
             is_changed = true;
         }
-        if let (Some(a), Some(b)) = (nested_key(first, &left)?, nested_key(second, &right)?) {
+        if let Some([a, b]) = nested_keys([first, second], [&left, &right])? {
             (*first, *second, is_changed) = (a, b, true);
         }
     }
@@ -85,8 +86,8 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             keys.push([first, second]);
         } else if let Expr::BinaryExpr(binary) = condition
             && binary.op == Operator::Eq
-            && let Some(first) = nested_key(&binary.left, &schema)?
-            && let Some(second) = nested_key(&binary.right, &schema)?
+            && let Some([first, second]) =
+                nested_keys([&binary.left, &binary.right], [&schema, &schema])?
         {
             *condition = first.eq(second);
             is_changed = true;
@@ -103,9 +104,10 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
 }
 
-/// An array or a tuple with names of Enums in it, as bytes: two tables number the names each in its own way, which the
-/// engine does not look into.
-fn nested_key(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+/// Two keys as bytes, if they are arrays or tuples that the engine would lose rows by. It takes the least and the greatest of
+/// one side to filter the other, and knows neither where there is something nested, a NULL or a NaN inside; and two tables number the
+/// names of Enums each in its own way.
+fn nested_keys(sides: [&Expr; 2], schemas: [&DFSchema; 2]) -> Result<Option<[Expr; 2]>> {
     fn has_names(data_type: &DataType) -> bool {
         match data_type {
             DataType::Array(item) | DataType::Nullable(item) => has_names(item),
@@ -114,17 +116,33 @@ fn nested_key(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
             _ => false,
         }
     }
-    let field = field_of(expr, schema)?;
-    let Some(data_type) = bare_type(&field) else { return Ok(None) };
-    let is_nested = matches!(data_type, DataType::Array(_) | DataType::Tuple(_));
-    if !is_nested || !has_names(&data_type) {
+    fn may_be_null(data_type: &DataType) -> bool {
+        match data_type {
+            DataType::Array(item) => may_be_null(item),
+            DataType::Tuple(elements) => elements.iter().any(|(_, item)| may_be_null(item)),
+            other => matches!(other, DataType::Nullable(_)),
+        }
+    }
+    let fields = [field_of(sides[0], schemas[0])?, field_of(sides[1], schemas[1])?];
+    let (Some(left), Some(right)) = (bare_type(&fields[0]), bare_type(&fields[1])) else {
+        return Ok(None);
+    };
+    let has_floats = fields.iter().any(|field| holds_floats(field.data_type()));
+    let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
+    let is_lost =
+        |it: &DataType| has_floats || has_names(it) || may_be_null(it) || listed::is_deep(it);
+    if !is_nested(&left) || !is_nested(&right) || !is_lost(&left) && !is_lost(&right) {
         return Ok(None);
     }
-    if holds_floats(field.data_type()) {
-        return plan_err!("JOIN does not take {data_type}: join by the elements one by one");
+    if left != right || has_floats && has_names(&left) {
+        return plan_err!("JOIN does not take {left} and {right}: join by the elements one by one");
     }
-    let order = Order::Nested { data_type: data_type.to_string(), nan_least: false };
-    Ok(Some(order.udf().call(vec![expr.clone()])))
+    let order = if has_floats {
+        Order::Key
+    } else {
+        Order::Nested { data_type: left.to_string(), nan_least: false, null_least: false }
+    };
+    Ok(Some(sides.map(|side| order.udf().call(vec![side.clone()]))))
 }
 
 /// True for a column of floats, perhaps made a Float64.
@@ -266,9 +284,12 @@ fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
             let Expr::WindowFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
             let before = call.params.partition_by.clone();
             for key in &mut call.params.partition_by {
-                if is_float(key, &schema)? {
-                    *key = Order::Sorted { nan_least: false }.udf().call(vec![key.clone()]);
+                let field = field_of(key, &schema)?;
+                if !field.data_type().is_floating() && !holds_floats(field.data_type()) {
+                    continue;
                 }
+                let order = bare_type(&field).and_then(|it| Order::of_sort(&it, true, false));
+                *key = order.map_or_else(|| key.clone(), |it| it.udf().call(vec![key.clone()]));
             }
             let is_changed = before != call.params.partition_by;
             Ok(Transformed::new_transformed(Expr::WindowFunction(call), is_changed))
