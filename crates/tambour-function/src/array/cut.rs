@@ -135,7 +135,8 @@ fn fill_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
     takes(name, s, &[Kind::Array, Kind::Integer], &[Kind::Any])?;
     let item = plain_item(item_of(type_at(s, 0)));
     let is_shift = name.starts_with("arrayShift");
-    let is_null = |it: &Signature| it.constant.as_ref().is_some_and(|it| it.null_count() > 0);
+    let is_null =
+        |it: &Signature| it.constant.as_ref().is_some_and(|it| it.logical_null_count() > 0);
     if is_shift && s.get(2).is_some_and(is_null) {
         return Err(wrong(name, "what fills the array is NULL, and so would be the result"));
     }

@@ -49,7 +49,16 @@ pub(super) fn merged(left: &ArrowType, right: &ArrowType) -> ArrowType {
         (ArrowType::Struct(a), ArrowType::Struct(b)) if a.len() == b.len() => {
             ArrowType::Struct(a.iter().zip(b).map(|(a, b)| field(a, b)).collect())
         }
+        (a, b) if a != b && is_text(a) && is_text(b) => ArrowType::Utf8View,
         _ => left.clone(),
+    }
+}
+
+/// True for texts, also those of a dictionary.
+fn is_text(data_type: &ArrowType) -> bool {
+    match data_type {
+        ArrowType::Dictionary(_, values) => is_text(values),
+        other => matches!(other, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View),
     }
 }
 
