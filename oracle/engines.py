@@ -15,7 +15,9 @@ def query(expressions, source):
 
 
 def columns(answer, count):
-    """The values of each expression, from lines of fields; none if they are not as many."""
+    """The values of each expression, from lines of fields; none if they are not as many. A single one may be several values."""
+    if count == 1:
+        return [answer.split("\n")[:-1]]
     rows = [line.split("\t") for line in answer.split("\n")[:-1]]
     if any(len(row) != count for row in rows):
         return None
@@ -94,20 +96,33 @@ class Tambour:
 
     def _answers(self, groups, source):
         """What each query of a script answers; none where it is refused."""
-        script = "".join(f"{query(group, source)};\nSELECT '{MARK}' AS r;\n" for group in groups)
-        words = ["sql", f"v={self.directory}", "--format", "TabSeparated", "--ignore-error", "--threads", "1"]
-        done = self.binary.call(*words, input=script.encode())
-        parts = done.stdout.decode("utf-8", "surrogateescape").split(MARK + "\n")[:-1]
-        says = done.stderr.decode(errors="replace")
-        broken = done.returncode < 0 or "panicked" in says or "internal error" in says
-        if broken or len(parts) != len(groups):
-            if len(groups) > 1:
-                half = len(groups) // 2
-                return self._answers(groups[:half], source) + self._answers(groups[half:], source)
-            return [None if len(groups[0]) > 1 else [["broken: " + says[-400:]]]]
+        statements = [query(group, source) for group in groups]
+        found, reasons = run_script(self.binary, [f"v={self.directory}", "--threads", "1"], statements)
         if all(len(group) == 1 for group in groups):
-            self.reasons.update(re.findall(r"^error: (.*)", says, re.M)[:-1])
-        return [columns(part, len(group)) if part else None for part, group in zip(parts, groups)]
+            self.reasons.update(reasons)
+        answers = []
+        for part, group in zip(found, groups):
+            if part and part.startswith("broken: "):
+                answers.append([[part]] if len(group) == 1 else None)
+            else:
+                answers.append(columns(part, len(group)) if part else None)
+        return answers
+
+
+def run_script(binary, words, statements):
+    """The answers of statements, empty where one is refused, and the reasons of refusals. What ends the program is found by
+    halves, and said in the place of an answer."""
+    script = "".join(f"{statement};\nSELECT '{MARK}' AS r;\n" for statement in statements)
+    done = binary.call("sql", *words, "--format", "TabSeparated", "--ignore-error", input=script.encode())
+    parts = done.stdout.decode("utf-8", "surrogateescape").split(MARK + "\n")[:-1]
+    says = done.stderr.decode(errors="replace")
+    if done.returncode >= 0 and "panicked" not in says and "internal error" not in says and len(parts) == len(statements):
+        return parts, re.findall(r"^error: (.*)", says, re.M)[:-1]
+    if len(statements) == 1:
+        return ["broken: " + says[-400:]], []
+    half = len(statements) // 2
+    (first, some), (second, others) = (run_script(binary, words, it) for it in (statements[:half], statements[half:]))
+    return first + second, some + others
 
 
 class Server:

@@ -27,6 +27,7 @@ use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column as ColumnExpr;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, EmissionType, SchedulingType,
@@ -491,10 +492,17 @@ impl ExecutionPlan for TambourScanExec {
         if !is_on || self.scan.limit.is_some() || result.parent_filters.is_empty() {
             return Ok(FilterPushdownPropagation::all_unsupported(result));
         }
-        let filters: Vec<_> = result.parent_filters.into_iter().map(|it| it.filter).collect();
+        let (mut filters, mut answers) = (Vec::new(), Vec::new());
+        for parent in &result.parent_filters {
+            let is_taken = phase == FilterPushdownPhase::Pre || !self.is_of_nested(&parent.filter);
+            answers.push(if is_taken { PushedDown::Yes } else { PushedDown::No });
+            filters.extend(is_taken.then(|| Arc::clone(&parent.filter)));
+        }
+        if filters.is_empty() {
+            return Ok(FilterPushdownPropagation::all_unsupported(result));
+        }
         let filtered: Arc<dyn ExecutionPlan> = Arc::new(self.filtered(phase, &filters)?);
-        let answer = vec![PushedDown::Yes; filters.len()];
-        Ok(FilterPushdownPropagation::with_parent_pushdown_result(answer)
+        Ok(FilterPushdownPropagation::with_parent_pushdown_result(answers)
             .with_updated_node(filtered))
     }
 
@@ -526,6 +534,13 @@ impl ExecutionPlan for TambourScanExec {
 }
 
 impl TambourScanExec {
+    /// True for conditions on arrays, tuples and maps. Those that are found while a query runs are wrong: the engine cannot
+    /// compare all such values, and takes any of them for the least and the greatest of a join's side.
+    fn is_of_nested(&self, filter: &Arc<dyn PhysicalExpr>) -> bool {
+        let columns = collect_columns(filter);
+        columns.iter().any(|it| self.schema.field(it.index()).data_type().is_nested())
+    }
+
     /// For the descending order of the key: what comes last in the table is read first, and sorted above.
     fn last_first(
         &self,

@@ -1,7 +1,7 @@
 //! Results of different types that a value is chosen from (`if`, `coalesce`, `greatest`, arrays that are written out): dates
 //! and instants become the type that ClickHouse gives all of them, with its fractions and its zone.
 
-use super::comparison::{check_set, within};
+use super::comparison::{check_set, holds_moments, within};
 use super::listed;
 use super::literal::{bare_type, field_of};
 use super::order::Order;
@@ -111,7 +111,10 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     let is_enum = |it: &DataType| matches!(it, DataType::Enum8(_) | DataType::Enum16(_));
     let is_integer = |it: &DataType| !is_float(it) && !matches!(it, DataType::Decimal { .. });
     let text_item = |it: &DataType| matches!(it, DataType::Array(item) if is_text(&function::bare(item).clone()));
-    let differ = any(&is_list) && !all(&is_list)
+    let are_one = || present().zip(present().skip(1)).all(|(a, b)| a == b);
+    let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
+    let differ = any(&|it| is_nested(it) && holds_moments(it)) && !are_one()
+        || any(&is_list) && !all(&is_list)
         || any(&is_moment) && any(&is_number)
         || any(&is_enum) && any(&is_number)
         || any(&|it| *it == DataType::Ipv4) && any(&|it| is_number(it) && !is_integer(it))

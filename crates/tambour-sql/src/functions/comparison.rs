@@ -132,10 +132,23 @@ pub(super) fn check_set(fields: &[FieldRef; 2]) -> Result<()> {
         return Ok(());
     };
     let is_cut = matches!(value, DataType::Decimal { .. }) && integer(&fields[1]).is_some();
-    if is_cut || are_other_moments(&value, &member) {
+    let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
+    let is_other =
+        is_nested(&value) && is_nested(&member) && holds_moments(&value) && value != member;
+    if is_cut || is_other || are_other_moments(&value, &member) {
         return plan_err!("IN does not look for {value} in a set of {member}: convert one of them");
     }
     Ok(())
+}
+
+/// True for dates and times, also in arrays and tuples.
+pub(super) fn holds_moments(data_type: &DataType) -> bool {
+    use DataType::{Array, Date, Date32, DateTime, DateTime64, Nullable, Tuple};
+    match data_type {
+        Array(item) | Nullable(item) => holds_moments(item),
+        Tuple(elements) => elements.iter().any(|(_, item)| holds_moments(item)),
+        other => matches!(other, Date | Date32 | DateTime { .. } | DateTime64 { .. }),
+    }
 }
 
 /// True for dates beside times, also in arrays and tuples.

@@ -70,7 +70,7 @@ fn is_moment(expr: &Expr, schema: &DFSchema) -> Result<bool> {
     Ok(matches!(field.data_type(), ArrowType::Date32 | ArrowType::Timestamp(..)))
 }
 
-/// True for tuples with floats in them, however deep.
+/// True for arrays and tuples with floats in them, however deep.
 pub(super) fn holds_floats(data_type: &ArrowType) -> bool {
     let is_one = |it: &ArrowType| it.is_floating() || holds_floats(it);
     match data_type {

@@ -422,8 +422,12 @@ fn without_operand(mut case: Case, schema: &DFSchema) -> Result<Case> {
         return plan_err!("CASE x WHEN does not take {fixed}: write CASE WHEN x = …");
     }
     for (value, _) in &mut case.when_then_expr {
-        let planned = comparison::plan(&operand, Operator::Eq, value, schema)?;
-        let equal = planned.unwrap_or_else(|| operand.as_ref().clone().eq(value.as_ref().clone()));
+        let equal = BinaryExpr::new(operand.clone(), Operator::Eq, value.clone());
+        let planned = match comparison::of_rows(&equal, schema)? {
+            None => comparison::plan(&operand, Operator::Eq, value, schema)?,
+            planned => planned,
+        };
+        let equal = planned.unwrap_or(Expr::BinaryExpr(equal));
         let may_be_null = operand.nullable(schema)? && value.nullable(schema)?;
         let both = || operand.as_ref().clone().is_null().and(value.as_ref().clone().is_null());
         **value = if may_be_null { both().or(equal) } else { equal };

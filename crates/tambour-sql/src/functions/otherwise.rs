@@ -48,6 +48,9 @@ impl ScalarUDFImpl for Mark {
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let [only] = args.arg_fields else { return plan_err!("it takes one argument") };
+        if self.name == Otherwise::Null.mark() && matches!(only.data_type(), ArrowType::List(_)) {
+            return plan_err!("-OrNull does not take arrays, which cannot be NULL");
+        }
         let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
         Ok(Arc::new(field.with_metadata(only.metadata().clone())))
     }

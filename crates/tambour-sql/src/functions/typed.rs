@@ -15,7 +15,8 @@ use tambour_part::types::DataType;
 /// True if Arrow's own type of these values tells another ClickHouse type, which would be shown differently.
 pub(super) fn needs_name(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Uuid
+        DataType::Date
+        | DataType::Uuid
         | DataType::Ipv4
         | DataType::Ipv6
         | DataType::Int128
