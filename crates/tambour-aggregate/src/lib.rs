@@ -12,6 +12,7 @@
 mod category;
 mod combine;
 mod event;
+mod finance;
 mod interval;
 mod list;
 mod mapped;
@@ -29,6 +30,7 @@ const FAMILIES: &[&[Function]] = &[
     category::FUNCTIONS,
     combine::FUNCTIONS,
     event::FUNCTIONS,
+    finance::FUNCTIONS,
     interval::FUNCTIONS,
     list::FUNCTIONS,
     number::FUNCTIONS,

@@ -1,10 +1,11 @@
-//! Scores of one array by another: the areas under curves of a classifier (`arrayROCAUC`, `arrayAUCPR`) and the distances of
-//! Levenshtein.
+//! Scores of one array by another: the areas under curves of a classifier (`arrayROCAUC`, `arrayAUCPR`), Gini's
+//! coefficient, and the distances of Levenshtein.
 
 use crate::number::{floats, is_number};
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, Float64Array};
+use std::sync::Arc;
 use tambour_function::kit::{
-    Call, Kind, Lists, compare_items, expect_count, item_of, takes, type_at, wrong,
+    Call, Kind, Lists, compare_items, expect_count, item_of, takes, tuples, type_at, wrong,
 };
 use tambour_function::{Function, FunctionError, Signature, bare};
 use tambour_part::types::DataType;
@@ -46,7 +47,18 @@ pub(crate) const FUNCTIONS: &[Function] = &[
             (distance, whole) => 1.0 - distance / whole,
         })
     }),
+    Function::new(
+        "arrayNormalizedGini",
+        |n, s| {
+            curve_type(n, s)?;
+            Ok(DataType::Tuple(vec![(None, DataType::Float64); 3]))
+        },
+        normalized_gini,
+    ),
 ];
+
+/// Most predictions of which some are equal: ClickHouse leaves the order of those of more open.
+const EQUAL_MAX: usize = 16;
 
 fn curve_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array, Kind::Array], &[])?;
@@ -57,6 +69,57 @@ fn curve_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
         }
     }
     Ok(DataType::Float64)
+}
+
+/// How unequal the labels are in an order: the mean of their running sums' shares less that of equal labels.
+fn gini(labels: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
+    let count = labels.len() as f64;
+    if count == 0.0 {
+        return f64::INFINITY;
+    }
+    let total: f64 = labels.clone().sum();
+    let mut running = 0.0;
+    let shares = labels.map(|label| {
+        running += label;
+        running / total
+    });
+    shares.sum::<f64>() / count - (count + 1.0) / (2.0 * count)
+}
+
+/// The coefficient of labels in the order of their predictions, that in their own, and the quotient.
+fn normalized_gini(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (predictions, labels) = (call.full_lists(0)?, call.full_lists(1)?);
+    let (of_predictions, of_labels) =
+        (floats(&predictions.items.values)?, floats(&labels.items.values)?);
+    let all = of_predictions.values().iter().chain(of_labels.values().iter());
+    if all.copied().any(f64::is_nan) {
+        return Err(wrong(call.name, "NaN has no place among numbers"));
+    }
+    let mut found: [Vec<f64>; 3] = [const { Vec::new() }; 3];
+    for row in 0..call.rows {
+        let (a, b) = (predictions.range(row), labels.range(row));
+        if a.len() != b.len() {
+            let problem = format!("the arrays have {} and {} items", a.len(), b.len());
+            return Err(call.value_error(row, problem));
+        }
+        let pairs = a.zip(b).map(|(a, b)| (of_predictions.value(a) + 0.0, of_labels.value(b)));
+        let mut pairs: Vec<(f64, f64)> = pairs.collect();
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let has_equal = pairs.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        if has_equal && pairs.len() > EQUAL_MAX {
+            let problem = format!("more than {EQUAL_MAX} predictions, of which some are equal");
+            return Err(call.value_error(row, problem));
+        }
+        // Of equal predictions the later one comes first.
+        let mut own: Vec<f64> = pairs.iter().map(|(_, label)| *label).collect();
+        let by_prediction = gini(own.iter().rev().copied());
+        own.sort_by(f64::total_cmp);
+        let by_label = gini(own.iter().rev().copied());
+        let whole = [by_prediction, by_label, by_prediction / by_label];
+        found.iter_mut().zip(whole).for_each(|(column, value)| column.push(value));
+    }
+    let column = |values: Vec<f64>| Arc::new(Float64Array::from(values)) as ArrayRef;
+    tuples(call, found.into_iter().map(column).collect())
 }
 
 /// Something for each row of its samples: scores with whether they are positive, the greatest score first.

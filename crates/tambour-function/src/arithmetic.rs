@@ -377,19 +377,29 @@ fn divide(call: &Call, on_zero: OnZero) -> Result<ArrayRef, FunctionError> {
         return super::quotient::whole(call, on_zero == OnZero::Zero);
     };
     let failed = (on_zero == OnZero::Zero).then_some(0);
-    let (left, right) = (bits(left)?, bits(right)?);
+    checked(call, &bits(left)?, &bits(right)?, |left, right| quotient(left, right, a, b).or(failed))
+}
+
+/// The quotients of integers; nothing where there is none, or it leaves the type.
+pub(super) fn quotients(call: &Call) -> Result<Vec<Option<i64>>, FunctionError> {
+    let (left, right) = operands(call)?;
+    let (Some(a), Some(b)) = (integer(&left.data_type), integer(&right.data_type)) else {
+        return Err(wrong(call.name, "it takes integers"));
+    };
+    let divide = |left, right| quotient(left, right, a, b);
+    Ok(pair(call, &bits(left)?, &bits(right)?, divide))
+}
+
+/// The quotient of numbers of these types. Beside a number with a sign, the other is read as one.
+fn quotient(left: i64, right: i64, a: Integer, b: Integer) -> Option<i64> {
     if !a.is_signed && !b.is_signed {
-        return checked(call, &left, &right, |left, right| {
-            (left as u64).checked_div(right as u64).map(|q| q as i64).or(failed)
-        });
+        return (left as u64).checked_div(right as u64).map(|quotient| quotient as i64);
     }
-    checked(call, &left, &right, |left, right| {
-        let (left, right) = (as_signed(left, a.bits), as_signed(right, a.bits.max(b.bits)));
-        if right == 0 || right == -1 && left == least(a.bits) {
-            return failed;
-        }
-        Some(left / right)
-    })
+    let (left, right) = (as_signed(left, a.bits), as_signed(right, a.bits.max(b.bits)));
+    if right == 0 || right == -1 && left == least(a.bits) {
+        return None;
+    }
+    Some(left / right)
 }
 
 /// The remainder of C++: both sides converted to their common type first, so that negative numbers beside wide unsigned

@@ -43,6 +43,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |n, s| digits_type(n, s, DataType::Date32),
         |c| of_digits(c, DataType::Date32),
     ),
+    Function::new("YYYYMMDDhhmmssToDateTime", seconds_type, of_long_digits).any_case(),
+    Function::new("YYYYMMDDhhmmssToDateTime64", long_ticks_type, of_long_digits),
     Function::new(
         "fromDaysSinceYearZero",
         |n, s| digits_type(n, s, DataType::Date),
@@ -214,6 +216,58 @@ fn of_digits(call: &Call, result: DataType) -> Result<ArrayRef, FunctionError> {
     };
     let days = (0..call.rows).map(make).collect::<Result<Vec<i32>, _>>()?;
     Ok(Arc::new(PrimitiveArray::<Date32Type>::from_iter_values(days)))
+}
+
+fn seconds_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Integer], &[Kind::ConstText])?;
+    Ok(DataType::DateTime { zone: zone_argument(name, s, 1)? })
+}
+
+fn long_ticks_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Integer], &[Kind::ConstInteger, Kind::ConstText])?;
+    match constant_integer(name, s, 1)?.unwrap_or(3) {
+        precision @ 0..=9 => {
+            let zone = zone_argument(name, s, 2)?;
+            Ok(DataType::DateTime64 { precision: precision as u8, zone })
+        }
+        _ => Err(wrong(name, "the precision must be 0 to 9")),
+    }
+}
+
+/// 20240315131415 as 2024-03-15 13:14:15. A DateTime of no date is the first one.
+fn of_long_digits(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (per_second, zone) = match call.result {
+        DataType::DateTime64 { precision, zone } => (moment::ticks_per_second(*precision), zone),
+        DataType::DateTime { zone } => (1, zone),
+        _ => return Err(wrong(call.name, "its result is an instant")),
+    };
+    let is_narrow = matches!(call.result, DataType::DateTime { .. });
+    let zone = Zone::of(zone.as_deref())?;
+    let numbers = part(call, 0)?;
+    let make = |row: usize| -> Result<i64, FunctionError> {
+        if call.is_null(row) {
+            return Ok(0);
+        }
+        let (date, time) = (numbers[row] / 1_000_000, numbers[row] % 1_000_000);
+        let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
+        let (hour, minute, second) = (time / 10_000, time / 100 % 100, time % 100);
+        let day = day_of(year, month, day).filter(|_| numbers[row] > 0);
+        if is_narrow && (day.is_none() || year < 1970) {
+            return Ok(0);
+        }
+        let is_time = hour < 24 && minute < 60 && second < 60 && (1900..=2299).contains(&year);
+        let Some(day) = day.filter(|_| is_time) else {
+            return Err(call.value_error(row, "there is no such date and time"));
+        };
+        let instant = zone.instant(day, hour * 3_600 + minute * 60 + second);
+        if is_narrow {
+            return Ok(instant.clamp(0, u32::MAX.into()));
+        }
+        let ticks = instant.checked_mul(per_second);
+        ticks.ok_or_else(|| call.value_error(row, "the value is out of range"))
+    };
+    let ticks = (0..call.rows).map(make).collect::<Result<Vec<i64>, _>>()?;
+    moment::from_ticks(Int64Array::from(ticks), call.result)
 }
 
 fn of_days(call: &Call, first: i64, last: i64) -> Result<ArrayRef, FunctionError> {

@@ -35,6 +35,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
+/// The same by a name that keys do not have.
+pub(super) const OF_QUERIES: &[Function] = &[Function::new(
+    "toDateTime32",
+    |n, s| convert_type(n, s, |zone| DataType::DateTime { zone }),
+    to_date_time,
+)];
+
 fn convert_type(
     name: &'static str,
     s: &[Signature],

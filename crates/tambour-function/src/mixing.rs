@@ -7,9 +7,16 @@ use super::moment::Moments;
 use super::zone::Zone;
 use super::{Call, Function, Signature, wrong};
 use crate::FunctionError;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal256Type, UInt64Type};
+use arrow_array::{ArrayRef, PrimitiveArray};
+use arrow_buffer::i256;
+use std::sync::Arc;
 use tambour_kernel::hash::partition::jump_one;
-use tambour_kernel::hash::sip_hash_128;
-use tambour_part::types::DataType;
+use tambour_kernel::hash::{
+    sip_hash_64_keyed, sip_hash_128, sip_hash_128_keyed, sip_hash_128_reference, xxh3_128,
+};
+use tambour_part::types::{DataType, Strings};
 
 /// The functions of this room: those that keys may have, and the others.
 pub(super) const FUNCTIONS: [&[Function]; 2] = [OF_INTEGERS, OTHERS];
@@ -68,6 +75,54 @@ const OTHERS: &[Function] = &[
         let texts = c.texts(0)?;
         c.make_fixed(16, |row, out| out.extend_from_slice(&sip_hash_128(texts.get(row))))
     }),
+    Function::new("sipHash64Keyed", |n, s| keyed_type(n, s, DataType::UInt64), |c| {
+        let (keys, texts) = (keys(c)?, c.texts(1)?);
+        c.make_integers(|row| i128::from(sip_hash_64_keyed(&keys[row], texts.get(row))))
+    }),
+    Function::new("sipHash128Keyed", |n, s| keyed_type(n, s, DataType::FixedString(16)), |c| {
+        let (keys, texts) = (keys(c)?, c.texts(1)?);
+        c.make_fixed(16, |row, out| {
+            out.extend_from_slice(&sip_hash_128_keyed(&keys[row], texts.get(row)));
+        })
+    }),
+    Function::new("sipHash128Reference", rule!(Text => DataType::FixedString(16)), |c| {
+        let texts = c.texts(0)?;
+        c.make_fixed(16, |row, out| {
+            out.extend_from_slice(&sip_hash_128_reference(&[0, 0], texts.get(row)));
+        })
+    }),
+    Function::new(
+        "sipHash128ReferenceKeyed",
+        |n, s| keyed_type(n, s, DataType::FixedString(16)),
+        |c| {
+            let (keys, texts) = (keys(c)?, c.texts(1)?);
+            c.make_fixed(16, |row, out| {
+                out.extend_from_slice(&sip_hash_128_reference(&keys[row], texts.get(row)));
+            })
+        },
+    ),
+    Function::new("xxh3_128", rule!(Text => DataType::UInt128), |c| {
+        let texts = c.texts(0)?;
+        let number = |row: usize| {
+            let hash = xxh3_128(texts.get(row), 0);
+            i256::from_parts(u128::from(hash.high) << 64 | u128::from(hash.low), 0)
+        };
+        let values: PrimitiveArray<Decimal256Type> = (0..c.rows).map(number).map(Some).collect();
+        Ok(Arc::new(values.with_data_type(DataType::UInt128.arrow(Strings::Utf8))))
+    }),
+    Function::new("javaHashUTF16LE", rule!(String => DataType::Int32), |c| {
+        let texts = c.texts(0)?;
+        let odd = (0..c.rows).find(|row| texts.get(*row).len() % 2 == 1 && !c.is_null(*row));
+        if let Some(row) = odd {
+            return Err(c.value_error(row, "a text of UTF-16 has an even number of bytes"));
+        }
+        c.make_integers(|row| {
+            let (units, _) = texts.get(row).as_chunks::<2>();
+            i128::from(units.iter().fold(0_i32, |hash, unit| {
+                hash.wrapping_mul(31).wrapping_add(u16::from_le_bytes(*unit).into())
+            }))
+        })
+    }),
     Function::new("murmurHash3_128", rule!(Text => DataType::FixedString(16)), |c| {
         let texts = c.texts(0)?;
         c.make_fixed(16, |row, out| {
@@ -81,6 +136,37 @@ const OTHERS: &[Function] = &[
         c.make_integers(|row| i128::from(murmur_2_32(texts.get(row), 0x9747_b28c) & 0x7fff_ffff))
     }),
 ];
+
+/// A key of two words, and a text.
+fn keyed_type(
+    name: &'static str,
+    s: &[Signature],
+    result: DataType,
+) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Any, Kind::Text], &[])?;
+    match type_at(s, 0) {
+        DataType::Tuple(words)
+            if words.len() == 2 && words.iter().all(|(_, word)| *word == DataType::UInt64) =>
+        {
+            Ok(result)
+        }
+        other => Err(wrong(name, format!("the key must be a Tuple(UInt64, UInt64), not {other}"))),
+    }
+}
+
+fn keys(call: &Call) -> Result<Vec<[u64; 2]>, FunctionError> {
+    let values = call.values(0)?;
+    let words = values.as_struct_opt().map(|tuples| {
+        let column = |column: &ArrayRef| column.as_primitive_opt::<UInt64Type>().cloned();
+        tuples.columns().iter().map(column).collect::<Option<Vec<_>>>()
+    });
+    match words.flatten().as_deref() {
+        Some([first, second]) => {
+            Ok((0..call.rows).map(|row| [first.value(row), second.value(row)]).collect())
+        }
+        _ => Err(wrong(call.name, "the key must be two words")),
+    }
+}
 
 /// Integers, dates and instants.
 fn number_type(

@@ -1,6 +1,6 @@
-//! Tuples as wholes: `tupleNames`, `tupleToNameValuePairs`, `tupleHammingDistance`.
+//! Tuples as wholes: `tupleNames`, `tupleToNameValuePairs`, `tupleHammingDistance`, `flattenTuple`.
 
-use super::access::{array_of, list_array, type_at};
+use super::access::{array_of, item_field, list_array, type_at};
 use super::array::compare_items;
 use super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
@@ -15,6 +15,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("tupleNames", names_type, all_names),
     Function::new("tupleToNameValuePairs", pairs_type, pairs),
     Function::new("tupleHammingDistance", distance_type, distance),
+    Function::new("flattenTuple", flat_type, flat),
 ];
 
 type Elements = [(Option<String>, DataType)];
@@ -43,6 +44,66 @@ fn all_names(call: &Call) -> Result<ArrayRef, FunctionError> {
     let elements = elements(call.name, &call.operand(0)?.data_type)?;
     let names: Vec<String> = names(elements).collect();
     call.make_text_lists(|_, list| names.iter().for_each(|name| list.push(name.as_bytes())))
+}
+
+fn flat_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=1)?;
+    let mut all = Vec::new();
+    gather_types(name, "", elements(name, type_at(s, 0))?, &mut all)?;
+    Ok(DataType::Tuple(all))
+}
+
+/// Elements of tuples within, named by the way to them.
+fn gather_types(
+    name: &str,
+    way: &str,
+    elements: &Elements,
+    all: &mut Vec<(Option<String>, DataType)>,
+) -> Result<(), FunctionError> {
+    for (own, data_type) in elements {
+        let Some(own) = own else { return Err(wrong(name, "all elements must have names")) };
+        let way = if way.is_empty() { own.clone() } else { format!("{way}.{own}") };
+        match data_type {
+            DataType::Tuple(inner) => gather_types(name, &way, inner, all)?,
+            DataType::Array(item) if is_of_tuples(item) => {
+                return Err(wrong(name, "it does not take arrays of tuples"));
+            }
+            other => all.push((Some(way), other.clone())),
+        }
+    }
+    Ok(())
+}
+
+fn is_of_tuples(data_type: &DataType) -> bool {
+    match bare(data_type) {
+        DataType::Array(item) => is_of_tuples(item),
+        other => matches!(other, DataType::Tuple(_)),
+    }
+}
+
+fn gather_columns(values: &ArrayRef, elements: &Elements, all: &mut Vec<ArrayRef>) {
+    let columns = values.as_struct_opt().map(StructArray::columns).unwrap_or_default();
+    for (column, (_, data_type)) in columns.iter().zip(elements) {
+        match data_type {
+            DataType::Tuple(inner) => gather_columns(column, inner, all),
+            _ => all.push(column.clone()),
+        }
+    }
+}
+
+/// The elements of all tuples within one.
+fn flat(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let of_argument = elements(call.name, &call.operand(0)?.data_type)?;
+    let of_result = elements(call.name, call.result)?;
+    let mut columns = Vec::new();
+    gather_columns(&call.values(0)?, of_argument, &mut columns);
+    let fields = columns.iter().zip(of_result).map(|(column, (name, data_type))| {
+        let field = item_field(data_type, column).as_ref().clone();
+        field.with_name(name.clone().unwrap_or_default())
+    });
+    let fields: Vec<Field> = fields.collect();
+    let made = StructArray::try_new_with_length(fields.into(), columns, None, call.rows);
+    Ok(Arc::new(made.map_err(FunctionError::arrow("join tuples"))?))
 }
 
 fn pairs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

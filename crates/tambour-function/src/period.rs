@@ -1,6 +1,8 @@
 //! Numbers of periods since an origin (`toRelativeHourNum`), fractions of seconds, ends of months, and moments in other
 //! zones.
 
+use super::access::{array_of, item_of, list_array, type_at};
+use super::arithmetic::integer;
 use super::civil::{self, DAY};
 use super::moment::{self, Moments, part_type};
 use super::pattern::{MONTHS, WEEKDAYS};
@@ -11,7 +13,7 @@ use crate::FunctionError;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, Int64Type, TimestampSecondType, UInt16Type, UInt32Type,
 };
-use arrow_array::{ArrayRef, PrimitiveArray};
+use arrow_array::{ArrayRef, Int64Array, PrimitiveArray};
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -121,6 +123,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     )
     .aliases(&["nanosecond"]),
     Function::new("timeSlot", slot_type, slot),
+    Function::new("timeSlots", slots_type, slots),
     Function::new(
         "monthName",
         |n, s| part_type(n, s, DataType::String),
@@ -233,6 +236,42 @@ fn slot(call: &Call) -> Result<ArrayRef, FunctionError> {
     let start = |second: i64| (second - second.rem_euclid(1_800)).clamp(0, u32::MAX.into());
     let result: PrimitiveArray<TimestampSecondType> = seconds.unary(start);
     moment::with_zone(result, call.result)
+}
+
+/// The seconds of a slot where they are not said.
+const SLOT: i64 = 1_800;
+
+fn slots_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 2..=3)?;
+    let size = moment::constant_integer(name, s, 2)?.unwrap_or(SLOT);
+    let is_unsigned = s.get(2).is_none_or(|it| integer(&it.data_type).is_some_and(|it| !it.is_signed));
+    match (type_at(s, 0), type_at(s, 1)) {
+        (time @ DataType::DateTime { .. }, DataType::UInt32)
+            if is_unsigned && (1..=u32::MAX.into()).contains(&size) =>
+        {
+            Ok(array_of(time.clone()))
+        }
+        _ => Err(wrong(name, "it takes a DateTime, a UInt32 and a constant size from 1 on")),
+    }
+}
+
+/// The start of each slot that the time from an instant on meets. A time past the end of 32 bits meets none.
+fn slots(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let starts = Moments::of(call, 0)?.seconds(&Zone::UTC);
+    let (durations, sizes) = (call.integers(1)?, call.optional_integers(2)?);
+    let size = sizes.map_or(SLOT, |sizes| sizes.get(0) as i64).max(1);
+    let (mut ticks, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));
+    for row in 0..call.rows {
+        let start = starts.value(row);
+        let end = i64::from((start as u32).wrapping_add(durations.get(row) as u32));
+        let slots = if call.is_null(row) { 0..=-1 } else { start / size..=end / size };
+        let count = usize::try_from(slots.end() - slots.start() + 1).unwrap_or(0);
+        call.check_size(row, ticks.len().saturating_add(count))?;
+        ticks.extend(slots.map(|slot| slot * size));
+        lengths.push(count);
+    }
+    let item = item_of(call.result);
+    list_array(lengths, moment::from_ticks(Int64Array::from(ticks), item)?, item)
 }
 
 fn name_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

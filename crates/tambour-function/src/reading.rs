@@ -31,6 +31,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |c| by_pattern(c, Failure::Null),
     )
     .aliases(&["str_to_date"]),
+    Function::new("parseDateTime64", long_type, |c| by_pattern(c, Failure::Error)),
+    Function::new("parseDateTime64OrZero", long_type, |c| by_pattern(c, Failure::Zero)),
+    Function::new(
+        "parseDateTime64OrNull",
+        |n, s| long_type(n, s).map(DataType::made_nullable),
+        |c| by_pattern(c, Failure::Null),
+    ),
     Function::new("parseDateTimeBestEffort", effort_type, |c| by_effort(c, Failure::Error))
         .aliases(&["parseDateTime32BestEffort"]),
     Function::new("parseDateTimeBestEffortOrZero", effort_type, |c| by_effort(c, Failure::Zero))
@@ -69,6 +76,10 @@ pub(super) const AMERICAN: &[Function] = &[
     ),
 ];
 
+/// Digits of a second that a text after a pattern may have.
+const MICROSECOND_DIGITS: u8 = 6;
+const MICROSECONDS: i64 = 1_000_000;
+
 /// What a pattern is made of.
 #[derive(Clone, Copy)]
 enum Part {
@@ -93,7 +104,7 @@ fn parts(pattern: &str) -> Option<Vec<Part>> {
             b'F' => parts.extend(self::parts("%Y-%m-%d")?),
             b'D' => parts.extend(self::parts("%m/%d/%y")?),
             b'Y' | b'y' | b'm' | b'd' | b'H' | b'h' | b'I' | b'i' | b'S' | b's' | b'b' | b'j'
-            | b'p' => parts.push(Part::Letter(letter)),
+            | b'p' | b'f' => parts.push(Part::Letter(letter)),
             _ => return None,
         }
     }
@@ -112,8 +123,18 @@ fn pattern_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
         Some(_) => Ok(DataType::DateTime { zone }),
         None => Err(wrong(
             name,
-            "the pattern must be made of %Y %y %m %d %b %j %H %h %I %i %S %s %p %T %R %F %D",
+            "the pattern must be made of %Y %y %m %d %b %j %H %h %I %i %S %s %f %p %T %R %F %D",
         )),
+    }
+}
+
+/// The same with microseconds.
+fn long_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    match pattern_type(name, s)? {
+        DataType::DateTime { zone } => {
+            Ok(DataType::DateTime64 { precision: MICROSECOND_DIGITS, zone })
+        }
+        other => Ok(other),
     }
 }
 
@@ -124,12 +145,20 @@ fn digits(cursor: &mut Cursor, count: usize) -> Option<u32> {
     if is_long_enough { cursor.number(count, count) } else { None }
 }
 
-/// The instant of a text after a pattern; what the pattern does not say is that of 1970-01-01 00:00:00.
-fn read(text: &[u8], parts: &[Part], zone: &Zone) -> Option<i64> {
+/// The digits after the point of a second, as microseconds.
+fn microseconds(cursor: &mut Cursor) -> Option<i64> {
+    let width = cursor.0.iter().take(usize::from(MICROSECOND_DIGITS) + 1);
+    let width = width.take_while(|byte| byte.is_ascii_digit()).count();
+    let missing = u32::from(MICROSECOND_DIGITS).checked_sub(u32::try_from(width).ok()?)?;
+    Some(i64::from(digits(cursor, width.max(1))?) * 10_i64.pow(missing))
+}
+
+/// The instant of a text after a pattern, and microseconds; what the pattern does not say is that of 1970-01-01 00:00:00.
+fn read(text: &[u8], parts: &[Part], zone: &Zone) -> Option<(i64, i64)> {
     let mut cursor = Cursor(text);
     let (mut year, mut month, mut day) = (1970, 1, 1);
     let (mut of_year, mut hour, mut minute, mut second) = (None, 0, 0, 0);
-    let (mut is_half, mut is_afternoon) = (false, None);
+    let (mut is_half, mut is_afternoon, mut fraction) = (false, None, 0);
     for part in parts {
         match part {
             Part::Literal(byte) => {
@@ -148,6 +177,7 @@ fn read(text: &[u8], parts: &[Part], zone: &Zone) -> Option<i64> {
                 hour = digits(&mut cursor, 2).filter(|it| (1..=12).contains(it))?;
                 is_half = true;
             }
+            Part::Letter(b'f') => fraction = microseconds(&mut cursor)?,
             Part::Letter(b'i') => minute = digits(&mut cursor, 2).filter(|it| *it < 60)?,
             Part::Letter(b'b') => {
                 let name = cursor.0.get(..3)?;
@@ -184,21 +214,28 @@ fn read(text: &[u8], parts: &[Part], zone: &Zone) -> Option<i64> {
         }
     };
     let time = i64::from(hour * 3_600 + minute * 60 + second);
-    let instant = zone.instant(date, time);
-    (0..=i64::from(u32::MAX)).contains(&instant).then_some(instant)
+    Some((zone.instant(date, time), fraction))
 }
 
 fn by_pattern(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
     let pattern = String::from_utf8_lossy(&call.constant_text(1)?).into_owned();
     let parts = parts(&pattern).unwrap_or_default();
-    let zone = match bare(call.result) {
-        DataType::DateTime { zone } => Zone::of(zone.as_deref())?,
-        _ => return Err(wrong(call.name, "its result is a DateTime")),
+    let (zone, is_narrow) = match bare(call.result) {
+        DataType::DateTime { zone } => (Zone::of(zone.as_deref())?, true),
+        DataType::DateTime64 { zone, .. } => (Zone::of(zone.as_deref())?, false),
+        _ => return Err(wrong(call.name, "its result is an instant")),
     };
     let texts = Texts::of(&call.values(0)?);
+    let read = |text: &[u8]| {
+        let (seconds, fraction) = read(text, &parts, &zone)?;
+        if is_narrow {
+            return (0..=i64::from(u32::MAX)).contains(&seconds).then_some(seconds);
+        }
+        seconds.checked_mul(MICROSECONDS)?.checked_add(fraction)
+    };
     let of_row = |row: usize| {
         let Some(text) = texts.value(row) else { return Ok(None) };
-        match (read(text, &parts, &zone), failure) {
+        match (read(text), failure) {
             (Some(instant), _) => Ok(Some(instant)),
             (None, Failure::Zero) => Ok(Some(0)),
             (None, Failure::Null) => Ok(None),
@@ -392,11 +429,15 @@ mod tests {
             ("5", "%d", None),
             ("05 ", "%d", None),
             ("2021-02-29", "%Y-%m-%d", None),
-            ("1969-01-01", "%Y-%m-%d", None),
+            ("0.25", "%f.%f", Some(0)),
         ] {
             let parts = parts(pattern).unwrap();
-            assert_eq!(read(text.as_bytes(), &parts, &Zone::UTC), instant, "{text}");
+            let found = read(text.as_bytes(), &parts, &Zone::UTC);
+            assert_eq!(found.map(|(seconds, _)| seconds), instant, "{text}");
         }
+        let fraction = parts("%s.%f").unwrap();
+        assert_eq!(read(b"05.25", &fraction, &Zone::UTC), Some((5, 250_000)));
+        assert_eq!(read(b"05.1234567", &fraction, &Zone::UTC), None);
         assert!(parts("%Q").is_none());
     }
 

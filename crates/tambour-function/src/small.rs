@@ -1,9 +1,10 @@
-//! Functions that stand alone: `bar`, `throwIf`, `initcapUTF8`, `IPv4CIDRToRange`.
+//! Functions that stand alone: `bar`, `throwIf`, `firstNonDefault`, `initcapUTF8`, `IPv4CIDRToRange`.
 
 use super::access::{Kind, rule, takes, type_at};
 use super::arithmetic::integer;
 use super::array::compare_items;
-use super::supertype::{supertype, widened};
+use super::element::default_of;
+use super::supertype::{common_type, supertype, widened};
 use super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
@@ -29,6 +30,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         c.make_texts(|row, out| capitalized(texts.get(row), out))
     }),
     Function::new("clamp", clamp_type, clamp),
+    Function::new("firstNonDefault", first_type, first).takes_nulls().any_case(),
     Function::new("toNullable", nullable_type, |c| c.values(0)).takes_nulls(),
     Function::new("IPv4CIDRToRange", |n, s| range_type(n, s, &DataType::Ipv4), ranges_4),
     Function::new("IPv6CIDRToRange", |n, s| range_type(n, s, &DataType::Ipv6), ranges_6),
@@ -76,6 +78,50 @@ fn clamp(call: &Call) -> Result<ArrayRef, FunctionError> {
     };
     let places = (0..call.rows).map(place).collect::<Result<Vec<_>, _>>()?;
     let values: Vec<&dyn Array> = sides.iter().map(|side| side.values.as_ref()).collect();
+    interleave(&values, &places).map_err(FunctionError::arrow("take values"))
+}
+
+fn first_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=usize::MAX)?;
+    let refused = |it: &&DataType| {
+        super::is_nullable(it)
+            || matches!(
+                it,
+                DataType::LowCardinality(_)
+                    | DataType::Tuple(_)
+                    | DataType::Map(..)
+                    | DataType::Bool
+                    | DataType::Enum8(_)
+                    | DataType::Enum16(_)
+            )
+    };
+    match s.iter().map(|it| &it.data_type).find(refused) {
+        Some(other) => Err(wrong(name, format!("it does not take {other}"))),
+        None => common_type(name, s.iter().map(|it| it.data_type.clone())),
+    }
+}
+
+/// The first value that is not the default of its type. (ClickHouse takes a zero for a value if its type has NULLs.)
+fn first(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (mut sides, mut is_value) = (Vec::new(), Vec::new());
+    for (index, operand) in call.operands.iter().enumerate() {
+        let values = call.values(index)?;
+        let keys = |values: &ArrayRef| {
+            let (data_type, values) = (operand.data_type.clone(), values.clone());
+            super::array::key_items(&Operand { data_type, values, is_constant: false })
+        };
+        let (of_values, of_default) = (keys(&values)?, keys(&default_of(&values)?)?);
+        let flags = (0..call.rows).map(|row| of_values.get(row) != of_default.get(0));
+        is_value.push(flags.collect::<Vec<bool>>());
+        sides.push(widened(&values, call.result)?);
+    }
+    let last = sides.len().saturating_sub(1);
+    let place = |row: usize| {
+        let is_there = |side: &Vec<bool>| side.get(row).copied().unwrap_or(false);
+        (is_value.iter().position(is_there).unwrap_or(last), row)
+    };
+    let places: Vec<(usize, usize)> = (0..call.rows).map(place).collect();
+    let values: Vec<&dyn Array> = sides.iter().map(AsRef::as_ref).collect();
     interleave(&values, &places).map_err(FunctionError::arrow("take values"))
 }
 

@@ -1,11 +1,11 @@
-//! Functions of regular expressions: `match`, `extract`, `replaceRegexpAll`, `splitByRegexp`.
+//! Functions of regular expressions: `match`, `extract`, `regexpPosition`, `replaceRegexpAll`, `splitByRegexp`.
 
 use crate::expression::{Expression, compiled};
 use arrow_array::types::UInt64Type;
 use arrow_array::{ArrayRef, PrimitiveArray};
 use regex::bytes::{Captures, Regex};
 use std::sync::Arc;
-use tambour_function::kit::{Call, array_of, list_array, rule, wrong};
+use tambour_function::kit::{Call, Integers, array_of, list_array, rule, wrong};
 use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
@@ -79,6 +79,12 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         regexp_extract(c)
     })
     .aliases(&["REGEXP_EXTRACT", "REGEXP_SUBSTR"]),
+    Function::new(
+        "regexpPosition",
+        rule!(String ConstText [Integer Integer Integer ConstText Integer] => DataType::UInt64),
+        position,
+    )
+    .aliases(&["regexpInstr", "regexp_instr"]),
     Function::new("countMatches", rule!(Text ConstText => DataType::UInt64), |c| count(c, "")),
     Function::new("countMatchesCaseInsensitive", rule!(Text ConstText => DataType::UInt64), |c| {
         count(c, "(?i)")
@@ -254,6 +260,77 @@ fn regexp_extract(call: &Call) -> Result<ArrayRef, FunctionError> {
         }
         Ok(())
     })
+}
+
+/// A pattern with flags: `i` and `c` for the case of letters, `m` or `n` for lines, `s` for a dot that matches any letter.
+fn flagged(call: &Call, index: usize) -> Result<Vec<u8>, FunctionError> {
+    let flags = call.optional_texts(index)?.map(|flags| flags.get(0).to_vec());
+    let (mut small, mut lines, mut any) = (false, false, false);
+    for flag in flags.unwrap_or_default() {
+        match flag {
+            b'i' => small = true,
+            b'c' => small = false,
+            b'm' | b'n' => lines = true,
+            b's' => any = true,
+            _ => return Err(wrong(call.name, "the flags must be of i, c, m, n and s")),
+        }
+    }
+    let mut pattern = if any { b"(?s)".to_vec() } else { b"(?-s)".to_vec() };
+    for (_, flag) in [(small, b"(?i)"), (lines, b"(?m)")].into_iter().filter(|it| it.0) {
+        pattern.extend_from_slice(flag);
+    }
+    pattern.extend(call.constant_text(1)?);
+    Ok(pattern)
+}
+
+/// Where a match is, or a group of it, or what comes after: the first one from a place on, or a later one. 0 if there is none,
+/// and if it is empty.
+fn position(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let texts = call.texts(0)?;
+    let mut expression = Expression::new(call.name, &flagged(call, 5)?)?;
+    let (starts, counts) = (call.optional_integers(2)?, call.optional_integers(3)?);
+    let (ends, groups) = (call.optional_integers(4)?, call.optional_integers(6)?);
+    let mut found = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let number = |numbers: &Option<Integers>, otherwise| {
+            let number = numbers.as_ref().map_or(otherwise, |numbers| numbers.get(row));
+            usize::try_from(number).unwrap_or(usize::MAX)
+        };
+        let (start, count) = (number(&starts, 1), number(&counts, 1));
+        let (end, group) = (number(&ends, 0), number(&groups, 0));
+        let is_fine = (1..usize::MAX).contains(&start)
+            && (1..usize::MAX).contains(&count)
+            && end < 2
+            && group < expression.groups();
+        if call.is_null(row) {
+            found.push(0);
+            continue;
+        }
+        if !is_fine {
+            let problem = "the place and the count must be 1 or more, and the group be there";
+            return Err(call.value_error(row, problem));
+        }
+        found.push(place(&mut expression, texts.get(row), [start, count, end, group]));
+    }
+    call.make_numbers::<UInt64Type>(|row| found[row])
+}
+
+fn place(expression: &mut Expression, text: &[u8], [start, count, end, group]: [usize; 4]) -> u64 {
+    let mut from = start - 1;
+    for left in (0..count).rev() {
+        if from > text.len() || !expression.find(text, from) {
+            return 0;
+        }
+        match expression.group(0) {
+            Some(whole) if !whole.is_empty() => from = whole.end,
+            _ => return 0,
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    let range = expression.group(group).filter(|range| !range.is_empty());
+    range.map_or(0, |range| if end == 1 { range.end } else { range.start } as u64 + 1)
 }
 
 fn count(call: &Call, flags: &str) -> Result<ArrayRef, FunctionError> {

@@ -44,8 +44,8 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         "intDivOrNull",
         |n, s| quotient_type(n, s).map(nullable),
         |c| {
-            let (left, right) = (c.integers(0)?, c.integers(1)?);
-            c.make_optional_integers(|row| left.get(row).checked_div(right.get(row)))
+            let quotients = super::super::arithmetic::quotients(c)?;
+            c.make_optional_integers(|row| quotients.get(row).copied().flatten().map(i128::from))
         },
     ),
     Function::new("moduloOrZero", remainder_type, |c| {

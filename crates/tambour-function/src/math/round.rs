@@ -1,14 +1,18 @@
 //! Rounding besides `round`: `ceil`, `floor`, `trunc`, `roundBankers`, and to the steps of `roundToExp2`, `roundAge`,
 //! `roundDuration`, `roundDown`.
 
-use super::super::access::{Kind, rule, takes, type_at};
+use super::super::access::{Kind, as_list, item_of, rule, takes, type_at, wide_integers};
 use super::super::arithmetic::{Integer, integer};
+use super::super::array::compare_items;
 use super::super::moment::constant_integer;
-use super::super::{Call, Function, Operand, Signature, expect_count, wrong};
+use super::super::supertype::{supertype, widened};
+use super::super::{Call, Function, Operand, Signature, cast, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Decimal128Type;
-use arrow_array::{ArrayRef, PrimitiveArray};
+use arrow_array::types::{Decimal128Type, Float64Type};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_schema::DataType as ArrowType;
+use arrow_select::interleave::interleave;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -51,7 +55,93 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
             below.copied().unwrap_or(0)
         })
     }),
+    Function::new("roundDown", down_type, round_down),
 ];
+
+/// The type of numbers and of what they are rounded to. Items that are written out are as narrow as they can be.
+fn down_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Numeric, Kind::Array], &[])?;
+    let Some(steps) = s.get(1).and_then(|steps| as_list(steps.constant.as_ref()?)) else {
+        return Err(wrong(name, "the array must be constant"));
+    };
+    let is_number = |it: &DataType| {
+        integer(it).is_some()
+            || matches!(it, DataType::Float32 | DataType::Float64 | DataType::Decimal { .. })
+    };
+    let (number, item) = (type_at(s, 0), item_of(type_at(s, 1)));
+    if [number, item].into_iter().any(|it| *it == DataType::Bool || !is_number(it)) {
+        return Err(wrong(name, format!("it does not take {number} and {item}")));
+    }
+    if steps.values().is_empty() || steps.values().null_count() > 0 {
+        return Err(wrong(name, "the array must hold numbers"));
+    }
+    let item = match item {
+        DataType::Int64 => narrow(&wide_integers(steps.values())?),
+        other => other.clone(),
+    };
+    supertype(number, &item)
+        .ok_or_else(|| wrong(name, format!("there is no common type of {number} and {item}")))
+}
+
+/// The narrowest type of all numbers.
+fn narrow(numbers: &[i128]) -> DataType {
+    let least = numbers.iter().copied().min().unwrap_or(0);
+    let most = numbers.iter().copied().max().unwrap_or(0);
+    let fits = |bits: &u8| {
+        if least < 0 {
+            let half = 1_i128 << (bits - 1);
+            (-half..half).contains(&least) && most < half
+        } else {
+            most < 1_i128 << bits
+        }
+    };
+    let bits = [8, 16, 32, 64].into_iter().find(fits).unwrap_or(64);
+    Integer { bits, is_signed: least < 0 }.data_type()
+}
+
+/// The greatest step that is not above the number, or else the least one. A NaN stays.
+fn round_down(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let steps = call.lists(1)?;
+    let of_result = |values: &ArrayRef| {
+        let values = widened(values, call.result)?;
+        Ok::<_, FunctionError>(Operand {
+            data_type: call.result.clone(),
+            values,
+            is_constant: false,
+        })
+    };
+    let (numbers, steps) = (of_result(&call.values(0)?)?, of_result(&steps.items.values)?);
+    let is_nan = |operand: &Operand| {
+        let floats = matches!(call.result, DataType::Float32 | DataType::Float64)
+            .then(|| cast(&operand.values, &ArrowType::Float64))
+            .transpose()?;
+        let nan = floats.map(|floats| {
+            let floats = floats.as_primitive::<Float64Type>();
+            floats.iter().map(|it| it.is_some_and(f64::is_nan)).collect::<Vec<bool>>()
+        });
+        Ok::<_, FunctionError>(nan.unwrap_or_default())
+    };
+    if is_nan(&steps)?.contains(&true) {
+        return Err(wrong(call.name, "the array must not hold NaN"));
+    }
+    let stays = is_nan(&numbers)?;
+    let compared = compare_items(&[&numbers, &steps])?;
+    let [of_numbers, of_steps] = compared.as_slice() else {
+        return Err(wrong(call.name, "it takes a number and an array"));
+    };
+    let mut order: Vec<usize> = (0..steps.values.len()).collect();
+    order.sort_by(|a, b| of_steps.get(*a).cmp(of_steps.get(*b)));
+    let place = |row: usize| {
+        if stays.get(row).copied().unwrap_or(false) {
+            return (0, row);
+        }
+        let above = order.partition_point(|at| of_steps.get(*at) <= of_numbers.get(row));
+        (1, order.get(above.saturating_sub(1)).copied().unwrap_or(0))
+    };
+    let places: Vec<(usize, usize)> = (0..call.rows).map(place).collect();
+    interleave(&[numbers.values.as_ref(), steps.values.as_ref()], &places)
+        .map_err(FunctionError::arrow("take steps"))
+}
 
 fn round_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=2)?;

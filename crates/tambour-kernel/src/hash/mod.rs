@@ -20,7 +20,9 @@ mod xxh64;
 pub use city::{city_hash_64, city_hash_128, city_hash_128_seeded, city_hash_join};
 pub use crc32c::{CRC32C_VARIANTS, Crc32c, crc32c};
 pub use file::FileHasher;
-pub use sip::{sip_hash_64, sip_hash_128};
+pub use sip::{
+    sip_hash_64, sip_hash_64_keyed, sip_hash_128, sip_hash_128_keyed, sip_hash_128_reference,
+};
 pub use xxh3::{LONG_VARIANTS, Long, xxh3_64, xxh3_64_of, xxh3_128, xxh3_128_of};
 pub use xxh32::{xxh32, xxh32_of};
 pub use xxh64::{xxh64, xxh64_of};
