@@ -45,6 +45,7 @@ mod numbers;
 mod pattern;
 mod period;
 mod piece;
+mod place;
 mod quotient;
 mod reading;
 mod reinterpret;
@@ -241,6 +242,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     identifier::FUNCTIONS[1],
     element::FUNCTIONS,
     piece::FUNCTIONS,
+    place::FUNCTIONS,
     number::FUNCTIONS,
     shift::FUNCTIONS,
     pattern::FUNCTIONS,

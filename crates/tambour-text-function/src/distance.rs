@@ -47,11 +47,14 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         })
     })
     .aliases(&["mismatches"]),
-    Function::new("jaroSimilarity", rule!(Text Text => DataType::Float64), |c| {
-        let (left, right) = (c.texts(0)?, c.texts(1)?);
-        floats(c, |row| jaro(left.get(row), right.get(row)))
+    Function::new("jaroSimilarity", rule!(Text Text => DataType::Float64), |c| similar(c, jaro)),
+    Function::new("jaroWinklerSimilarity", rule!(Text Text => DataType::Float64), |c| {
+        similar(c, jaro_winkler)
     }),
 ];
+
+/// Longest strings whose similarity is computed: ClickHouse finds other matches in longer ones.
+const SIMILAR_MAX: usize = 63;
 
 /// How many characters two texts have in common, of all that they have; two texts without any have none.
 fn jaccard(
@@ -108,10 +111,18 @@ fn numbers(call: &Call, make: impl Fn(usize) -> Option<usize>) -> Result<ArrayRe
     call.make_numbers::<UInt64Type>(|row| found[row])
 }
 
-fn floats(call: &Call, make: impl Fn(usize) -> Option<f64>) -> Result<ArrayRef, FunctionError> {
+/// Of an empty string, ClickHouse gives the length of the other one.
+fn similar(call: &Call, make: fn(&[u8], &[u8]) -> f64) -> Result<ArrayRef, FunctionError> {
+    let (left, right) = (call.texts(0)?, call.texts(1)?);
     let mut found = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
-        found.push(checked(call, row, make(row))?);
+        let (a, b) = (left.get(row), right.get(row));
+        if a.len().max(b.len()) > SIMILAR_MAX && !call.is_null(row) {
+            let problem = format!("the strings are longer than {SIMILAR_MAX} bytes");
+            return Err(call.value_error(row, problem));
+        }
+        let is_empty = a.is_empty() || b.is_empty();
+        found.push(if is_empty { a.len().max(b.len()) as f64 } else { make(a, b) });
     }
     call.make_floats(|row| found[row])
 }
@@ -191,10 +202,7 @@ fn damerau(left: &[u8], right: &[u8]) -> Option<usize> {
     last.last().copied()
 }
 
-fn jaro(left: &[u8], right: &[u8]) -> Option<f64> {
-    if is_too_long(left, right) {
-        return None;
-    }
+fn jaro(left: &[u8], right: &[u8]) -> f64 {
     let reach = (left.len().max(right.len()) / 2).saturating_sub(1);
     let mut is_taken = vec![false; right.len()];
     let mut matched = Vec::new();
@@ -207,12 +215,22 @@ fn jaro(left: &[u8], right: &[u8]) -> Option<f64> {
         }
     }
     if matched.is_empty() {
-        return Some(0.0);
+        return 0.0;
     }
     let others = right.iter().zip(&is_taken).filter(|(_, taken)| **taken).map(|(byte, _)| byte);
     let moved = matched.iter().zip(others).filter(|(a, b)| a != b).count() / 2;
     let count = matched.len() as f64;
     let sum =
         count / left.len() as f64 + count / right.len() as f64 + (count - moved as f64) / count;
-    Some(sum / 3.0)
+    sum / 3.0
+}
+
+/// Nearer to 1 for each of up to four bytes at the front that both have, if they are similar at all.
+fn jaro_winkler(left: &[u8], right: &[u8]) -> f64 {
+    let similarity = jaro(left, right);
+    if similarity <= 0.7 {
+        return similarity;
+    }
+    let common = left.iter().zip(right).take(4).take_while(|(a, b)| a == b).count();
+    similarity + common as f64 * 0.1 * (1.0 - similarity)
 }

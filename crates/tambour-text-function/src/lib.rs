@@ -16,7 +16,9 @@ mod edit;
 mod encode;
 mod expression;
 mod figure;
+mod form;
 mod json;
+mod key_value;
 mod network;
 mod ngram;
 mod pad;
@@ -37,6 +39,7 @@ const FAMILIES: &[&[Function]] = &[
     encode::FUNCTIONS[0],
     encode::FUNCTIONS[1],
     figure::FUNCTIONS,
+    form::FUNCTIONS,
     json::document::FUNCTIONS,
     json::extract::FUNCTIONS[0],
     json::extract::FUNCTIONS[1],
@@ -44,6 +47,7 @@ const FAMILIES: &[&[Function]] = &[
     json::path::FUNCTIONS,
     json::shown::FUNCTIONS,
     json::simple::FUNCTIONS,
+    key_value::FUNCTIONS,
     network::FUNCTIONS,
     ngram::FUNCTIONS,
     pad::FUNCTIONS,
@@ -55,7 +59,7 @@ const FAMILIES: &[&[Function]] = &[
 ];
 
 /// Functions that are withheld as those of `tambour-function` are, for the reasons in `docs/functions.md`.
-const WITHHELD: [&str; 3] = ["jaroSimilarity", "multiMatchAllIndices", "tryBase64URLDecode"];
+const WITHHELD: [&str; 2] = ["multiMatchAllIndices", "tryBase64URLDecode"];
 
 /// All functions of texts that queries know.
 pub fn all() -> impl Iterator<Item = &'static Function> {

@@ -1,0 +1,142 @@
+//! Places on earth as texts, the bits of both angles between each other (`geohashEncode`, `geohashDecode`), and places within
+//! figures (`pointInEllipses`).
+
+use super::access::{Kind, takes, type_at};
+use super::small::tuples;
+use super::{Call, Function, Signature, wrong};
+use crate::FunctionError;
+use arrow_array::{ArrayRef, Float64Array};
+use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// Each letter stands for five bits; any other one for all of them set, as in ClickHouse.
+const LETTERS: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
+/// Letters of the longest text.
+const LETTERS_MAX: usize = 12;
+/// Bits of an angle in the longest text.
+const BITS: u32 = 30;
+
+/// The functions of this room.
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("geohashEncode", encode_type, encode),
+    Function::new("geohashDecode", decode_type, decode),
+    Function::new("pointInEllipses", ellipses_type, in_ellipses).predicate(),
+];
+
+/// Numbers of an ellipse: its middle and half of each axis.
+const OF_ELLIPSE: usize = 4;
+
+fn encode_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Number, Kind::Number], &[Kind::Integer])?;
+    let is_float = |data_type: &DataType| {
+        matches!(data_type, DataType::Float32 | DataType::Float64)
+    };
+    if !is_float(type_at(s, 0)) || !is_float(type_at(s, 1)) {
+        return Err(wrong(name, "the angles must be floats"));
+    }
+    Ok(DataType::String)
+}
+
+/// The step of an angle among those of the whole range; angles past an end are at that end.
+fn step(angle: f64, end: f64) -> u64 {
+    let steps = (1_u64 << BITS) as f64;
+    let place = (angle.clamp(-end, end) + end) / (2.0 * end) * steps;
+    (place as u64).min((1 << BITS) - 1)
+}
+
+fn encode(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (longitudes, latitudes) = (call.floats(0)?, call.floats(1)?);
+    let counts = call.optional_integers(2)?;
+    call.try_texts(|row, out| {
+        let (longitude, latitude) = (longitudes.get(row), latitudes.get(row));
+        if longitude.is_nan() || latitude.is_nan() {
+            return Err(call.value_error(row, "a place has no NaN"));
+        }
+        let count = counts.as_ref().map_or(0, |counts| counts.get(row));
+        let count = usize::try_from(count).ok().filter(|it| (1..=LETTERS_MAX).contains(it));
+        let (x, y) = (step(longitude, 180.0), step(latitude, 90.0));
+        for letter in 0..count.unwrap_or(LETTERS_MAX) {
+            let bits = (0..5).fold(0, |bits, bit| {
+                let place = 5 * letter + bit;
+                let angle = if place % 2 == 0 { x } else { y };
+                bits << 1 | (angle >> (BITS as usize - 1 - place / 2) & 1) as usize
+            });
+            out.extend(LETTERS.get(bits));
+        }
+        Ok(())
+    })
+}
+
+fn decode_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Text], &[])?;
+    let angle = |name: &str| (Some(name.to_owned()), DataType::Float64);
+    Ok(DataType::Tuple(vec![angle("longitude"), angle("latitude")]))
+}
+
+/// The middle of the steps of both angles.
+fn place(text: &[u8]) -> [f64; 2] {
+    let (mut steps, mut counts) = ([0_u64; 2], [0_i32; 2]);
+    for (index, letter) in text.iter().take(LETTERS_MAX).enumerate() {
+        let bits = LETTERS.iter().position(|it| it == letter).unwrap_or(LETTERS.len() - 1);
+        for bit in 0..5 {
+            let angle = (5 * index + bit) % 2;
+            steps[angle] = steps[angle] << 1 | (bits >> (4 - bit) & 1) as u64;
+            counts[angle] += 1;
+        }
+    }
+    let middle = |angle: usize, end: f64| {
+        (steps[angle] as f64 + 0.5) / 2_f64.powi(counts[angle]) * (2.0 * end) - end
+    };
+    [middle(0, 180.0), middle(1, 90.0)]
+}
+
+fn decode(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let texts = call.texts(0)?;
+    let places: Vec<[f64; 2]> = (0..call.rows).map(|row| place(texts.get(row))).collect();
+    let angle = |index: usize| {
+        let angles = Float64Array::from_iter_values(places.iter().map(|place| place[index]));
+        Arc::new(angles) as ArrayRef
+    };
+    tuples(call, vec![angle(0), angle(1)])
+}
+
+/// A place, and constants of ellipses.
+fn ellipses_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    let constants = s.get(2..).unwrap_or_default();
+    let is_fine = !constants.is_empty()
+        && constants.len() % OF_ELLIPSE == 0
+        && constants.iter().all(|it| it.constant.is_some())
+        && s.iter().all(|it| it.data_type == DataType::Float64);
+    if !is_fine {
+        return Err(wrong(name, "it takes x, y and four constants of each ellipse, all Float64"));
+    }
+    Ok(DataType::UInt8)
+}
+
+fn in_ellipses(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let all = (0..call.operands.len()).map(|index| call.floats(index));
+    let all = all.collect::<Result<Vec<_>, _>>()?;
+    let [xs, ys, constants @ ..] = all.as_slice() else {
+        return Err(wrong(call.name, "it takes a place"));
+    };
+    let constants: Vec<f64> = constants.iter().map(|constant| constant.get(0)).collect();
+    let (ellipses, _) = constants.as_chunks::<OF_ELLIPSE>();
+    call.make_flags(|row| {
+        let (x, y) = (xs.get(row), ys.get(row));
+        ellipses.iter().any(|[middle_x, middle_y, half_x, half_y]| {
+            let (across, along) = ((x - middle_x) / half_x, (y - middle_y) / half_y);
+            across * across + along * along <= 1.0
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn letters_stand_for_places() {
+        assert_eq!(place(b"ezs42"), [-5.603_027_343_75, 42.604_980_468_75]);
+        assert_eq!((place(b""), place(b"a")), ([0.0, 0.0], [157.5, 67.5]));
+    }
+}
