@@ -32,6 +32,7 @@ mod hash;
 mod iceberg;
 mod identifier;
 mod instant;
+mod joda;
 mod map;
 mod map_like;
 mod math;
@@ -260,6 +261,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     hash::FUNCTIONS[1],
     iceberg::FUNCTIONS,
     instant::OF_QUERIES,
+    joda::FUNCTIONS,
     mixing::FUNCTIONS[1],
     period::FUNCTIONS,
     small::FUNCTIONS,

@@ -1,23 +1,19 @@
-//! Dates and times read from texts: `parseDateTime` after a pattern, `parseDateTimeBestEffort` in the usual notations; and
-//! `formatDateTimeInJodaSyntax`.
+//! Dates and times read from texts: `parseDateTime` after a pattern, `parseDateTimeBestEffort` in the usual notations.
 //!
 //! A best effort that is not clear (`12 2020`) is an error here, also with `…OrNull`.
 
 use super::access::{Failure, Kind, takes};
 use super::civil;
 use super::effort::{self, Order};
-use super::moment::{
-    self, Moments, constant_integer, expect_moment, ticks_per_second, zone_argument,
-};
-use super::pattern::{MONTHS, WEEKDAYS};
+use super::moment::{self, constant_integer, ticks_per_second, zone_argument};
+use super::pattern::MONTHS;
 use super::text::Texts;
 use super::value::parse;
 use super::value::time::Cursor;
-use super::zone::{Clock, Fixed, Zone, with_clock};
-use super::{Call, Function, Signature, bare, expect_count, wrong};
+use super::zone::Zone;
+use super::{Call, Function, Signature, bare, wrong};
 use crate::FunctionError;
 use arrow_array::{ArrayRef, Int64Array};
-use std::fmt::Write;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
@@ -55,7 +51,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
         |n, s| ticks_type(n, s).map(DataType::made_nullable),
         |c| by_effort(c, Failure::Null),
     ),
-    Function::new("formatDateTimeInJodaSyntax", joda_type, joda),
 ];
 
 /// The same with the month before the day, where numbers do not tell.
@@ -111,7 +106,7 @@ fn parts(pattern: &str) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-fn constant(s: &[Signature], index: usize) -> Option<String> {
+pub(super) fn constant(s: &[Signature], index: usize) -> Option<String> {
     let constant = s.get(index).and_then(|argument| argument.constant.as_ref());
     constant.and_then(|constant| Texts::of(constant).first())
 }
@@ -319,102 +314,9 @@ fn by_effort(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
     moment::from_ticks(ticks, bare(call.result))
 }
 
-/// Letters with their counts, and literals.
-fn joda_parts(pattern: &str) -> Option<Vec<(char, usize, String)>> {
-    let mut parts = Vec::new();
-    let mut letters = pattern.chars().peekable();
-    while let Some(letter) = letters.next() {
-        if letter == '\'' {
-            let mut text = String::new();
-            loop {
-                match letters.next()? {
-                    '\'' => break,
-                    other => text.push(other),
-                }
-            }
-            let text = if text.is_empty() { "'".to_owned() } else { text };
-            parts.push(('\'', 0, text));
-            continue;
-        }
-        if !letter.is_ascii_alphabetic() {
-            parts.push(('\'', 0, letter.to_string()));
-            continue;
-        }
-        if !"yMdEhHmsaDe".contains(letter) {
-            return None;
-        }
-        let mut count = 1;
-        while letters.next_if_eq(&letter).is_some() {
-            count += 1;
-        }
-        parts.push((letter, count, String::new()));
-    }
-    Some(parts)
-}
-
-fn joda_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
-    expect_count(name, s, 2..=3)?;
-    expect_moment(name, s)?;
-    zone_argument(name, s, 2)?;
-    match constant(s, 1).and_then(|pattern| joda_parts(&pattern)) {
-        Some(_) => Ok(DataType::String),
-        None => {
-            Err(wrong(name, "the pattern must be made of y M d E h H m s a D e and quoted texts"))
-        }
-    }
-}
-
-fn joda(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let pattern = String::from_utf8_lossy(&call.constant_text(1)?).into_owned();
-    let parts = joda_parts(&pattern).unwrap_or_default();
-    let zone = moment::zone(call, 2)?;
-    let seconds = Moments::of(call, 0)?.seconds(&zone);
-    with_clock!(zone, |clock| call.make_texts(|row, out| {
-        let instant = seconds.value(row);
-        let (day, time) = (clock.day(instant), clock.time(instant));
-        let date = civil::from_days(day);
-        let (month, weekday) = (usize::from(date.month) - 1, usize::from(civil::weekday(day)) - 1);
-        let mut text = String::new();
-        for (letter, count, literal) in &parts {
-            let number = match letter {
-                '\'' => {
-                    text.push_str(literal);
-                    continue;
-                }
-                'M' if *count > 2 => {
-                    text.push_str(if *count > 3 { MONTHS[month] } else { &MONTHS[month][..3] });
-                    continue;
-                }
-                'E' => {
-                    let name = WEEKDAYS[weekday];
-                    text.push_str(if *count > 3 { name } else { &name[..3] });
-                    continue;
-                }
-                'a' => {
-                    text.push_str(if time < 43_200 { "AM" } else { "PM" });
-                    continue;
-                }
-                'y' if *count == 2 => i64::from(date.year % 100),
-                'y' => i64::from(date.year),
-                'M' => i64::from(date.month),
-                'd' => i64::from(date.day),
-                'D' => i64::from(day - civil::year_start(day) + 1),
-                'e' => i64::from(civil::weekday(day)),
-                'h' => (time / 3_600 + 11) % 12 + 1,
-                'H' => time / 3_600,
-                'm' => time / 60 % 60,
-                _ => time % 60,
-            };
-            // Writing to a String does not fail.
-            let _ = write!(text, "{number:0count$}");
-        }
-        out.extend_from_slice(text.as_bytes());
-    }))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Zone, is_clear, joda_parts, parts, read};
+    use super::{Zone, is_clear, parts, read};
 
     /// Every line was given to ClickHouse 26.9.
     #[test]
@@ -442,10 +344,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_clear_and_what_is_a_pattern() {
+    fn what_is_clear() {
         assert!(is_clear(b"2020-01-02 03:04:05") && is_clear(b"1580000000"));
         assert!(!is_clear(b"01/02/2020") && !is_clear(b"Jan 5 2020") && !is_clear(b"2020"));
-        assert_eq!(joda_parts("yyyy-MM").map(|parts| parts.len()), Some(3));
-        assert!(joda_parts("Q").is_none() && joda_parts("'a").is_none());
     }
 }
