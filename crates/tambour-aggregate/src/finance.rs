@@ -76,7 +76,10 @@ fn fences(name: &str, s: &[Signature]) -> Result<[f64; 3], FunctionError> {
     }
     let [low, high, factor] = found;
     if !SHARES.contains(&low) || !SHARES.contains(&high) || low >= high {
-        return Err(wrong(name, "the shares must be from 0.02 to 0.98, the first below the second"));
+        return Err(wrong(
+            name,
+            "the shares must be from 0.02 to 0.98, the first below the second",
+        ));
     }
     if !(0.0..f64::INFINITY).contains(&factor) {
         return Err(wrong(name, "the factor must not be negative"));
@@ -100,7 +103,11 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * sorted.len() as f64;
     let at = |index: usize| sorted.get(index).copied().unwrap_or_default();
     let above = place as usize;
-    if place.fract() == 0.0 { f64::midpoint(at(above.saturating_sub(1)), at(above)) } else { at(above) }
+    if place.fract() == 0.0 {
+        f64::midpoint(at(above.saturating_sub(1)), at(above))
+    } else {
+        at(above)
+    }
 }
 
 /// How far each measurement is outside of the fences, 0 for one within.

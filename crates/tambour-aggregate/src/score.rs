@@ -105,7 +105,7 @@ fn normalized_gini(call: &Call) -> Result<ArrayRef, FunctionError> {
         let pairs = a.zip(b).map(|(a, b)| (of_predictions.value(a) + 0.0, of_labels.value(b)));
         let mut pairs: Vec<(f64, f64)> = pairs.collect();
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let has_equal = pairs.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        let has_equal = pairs.windows(2).any(|pair| pair[0].0.total_cmp(&pair[1].0).is_eq());
         if has_equal && pairs.len() > EQUAL_MAX {
             let problem = format!("more than {EQUAL_MAX} predictions, of which some are equal");
             return Err(call.value_error(row, problem));

@@ -212,7 +212,8 @@ fn wide(call: &Call) -> Result<ArrayRef, FunctionError> {
         return Err(wrong(call.name, format!("there is no {name}")));
     };
     let values: ArrayRef = Arc::new(StringArray::from(numbers));
-    let operand = Operand { data_type: DataType::String.made_nullable(), values, is_constant: false };
+    let operand =
+        Operand { data_type: DataType::String.made_nullable(), values, is_constant: false };
     or_default(call, &function.evaluate(&[operand])?.values, 1)
 }
 
@@ -222,13 +223,21 @@ mod tests {
 
     #[test]
     fn only_what_is_clear_is_read() {
-        assert!(is_written_out(b"2020-01-02", false) && is_written_out(b"2020-01-02 03:04:05", false));
+        assert!(
+            is_written_out(b"2020-01-02", false) && is_written_out(b"2020-01-02 03:04:05", false)
+        );
         assert!(is_written_out(b"2020-01-02 03:04:05.123", true));
         for text in ["2020-1-2", "2020-01-02 03:04", "2020-01-02 03:04:05.", " 2020-01-02", ""] {
             assert!(!is_written_out(text.as_bytes(), true), "{text}");
         }
         assert_eq!(plain_number(b"-5", 38, true), Ok(Some("-5".to_owned())));
-        assert_eq!((plain_number(b"-5", 38, false), plain_number(b"x", 38, true)), (Ok(None), Ok(None)));
-        assert_eq!((plain_number(b"1.5", 38, true), plain_number(b"123", 2, true)), (Err(()), Err(())));
+        assert_eq!(
+            (plain_number(b"-5", 38, false), plain_number(b"x", 38, true)),
+            (Ok(None), Ok(None))
+        );
+        assert_eq!(
+            (plain_number(b"1.5", 38, true), plain_number(b"123", 2, true)),
+            (Err(()), Err(()))
+        );
     }
 }

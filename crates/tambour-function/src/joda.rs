@@ -153,7 +153,8 @@ fn readable(pattern: &str) -> Option<Vec<Part>> {
         Part::Literal(_) => true,
     };
     let letters = || parts.iter().filter(|part| matches!(part, Part::Letter(..)));
-    let is_once = letters().enumerate().all(|(at, part)| !letters().skip(at + 1).any(|it| it == part));
+    let is_once =
+        letters().enumerate().all(|(at, part)| !letters().skip(at + 1).any(|it| it == part));
     let hours = ['h', 'H', 'K', 'k'].into_iter().filter(|letter| count_of(*letter).is_some());
     let is_clear = hours.count() < 2
         && !(count_of('D').is_some() && (count_of('M').is_some() || count_of('d').is_some()));

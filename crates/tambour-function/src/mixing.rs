@@ -75,16 +75,24 @@ const OTHERS: &[Function] = &[
         let texts = c.texts(0)?;
         c.make_fixed(16, |row, out| out.extend_from_slice(&sip_hash_128(texts.get(row))))
     }),
-    Function::new("sipHash64Keyed", |n, s| keyed_type(n, s, DataType::UInt64), |c| {
-        let (keys, texts) = (keys(c)?, c.texts(1)?);
-        c.make_integers(|row| i128::from(sip_hash_64_keyed(&keys[row], texts.get(row))))
-    }),
-    Function::new("sipHash128Keyed", |n, s| keyed_type(n, s, DataType::FixedString(16)), |c| {
-        let (keys, texts) = (keys(c)?, c.texts(1)?);
-        c.make_fixed(16, |row, out| {
-            out.extend_from_slice(&sip_hash_128_keyed(&keys[row], texts.get(row)));
-        })
-    }),
+    Function::new(
+        "sipHash64Keyed",
+        |n, s| keyed_type(n, s, DataType::UInt64),
+        |c| {
+            let (keys, texts) = (keys(c)?, c.texts(1)?);
+            c.make_integers(|row| i128::from(sip_hash_64_keyed(&keys[row], texts.get(row))))
+        },
+    ),
+    Function::new(
+        "sipHash128Keyed",
+        |n, s| keyed_type(n, s, DataType::FixedString(16)),
+        |c| {
+            let (keys, texts) = (keys(c)?, c.texts(1)?);
+            c.make_fixed(16, |row, out| {
+                out.extend_from_slice(&sip_hash_128_keyed(&keys[row], texts.get(row)));
+            })
+        },
+    ),
     Function::new("sipHash128Reference", rule!(Text => DataType::FixedString(16)), |c| {
         let texts = c.texts(0)?;
         c.make_fixed(16, |row, out| {

@@ -115,7 +115,7 @@ fn hilbert(x: u32, y: u32) -> u64 {
     let (mut x, mut y, mut number) = (y, x, 0);
     for level in (0..LEVELS).rev() {
         let (right, up) = (x >> level & 1, y >> level & 1);
-        number = number << 2 | u64::from(3 * right ^ up);
+        number = number << 2 | u64::from((3 * right) ^ up);
         if up == 0 {
             if right == 1 {
                 (x, y) = (!x, !y);

@@ -244,7 +244,8 @@ const SLOT: i64 = 1_800;
 fn slots_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 2..=3)?;
     let size = moment::constant_integer(name, s, 2)?.unwrap_or(SLOT);
-    let is_unsigned = s.get(2).is_none_or(|it| integer(&it.data_type).is_some_and(|it| !it.is_signed));
+    let is_unsigned =
+        s.get(2).is_none_or(|it| integer(&it.data_type).is_some_and(|it| !it.is_signed));
     match (type_at(s, 0), type_at(s, 1)) {
         (time @ DataType::DateTime { .. }, DataType::UInt32)
             if is_unsigned && (1..=u32::MAX.into()).contains(&size) =>
@@ -264,8 +265,8 @@ fn slots(call: &Call) -> Result<ArrayRef, FunctionError> {
     for row in 0..call.rows {
         let start = starts.value(row);
         let end = i64::from((start as u32).wrapping_add(durations.get(row) as u32));
-        let slots = if call.is_null(row) { 0..=-1 } else { start / size..=end / size };
-        let count = usize::try_from(slots.end() - slots.start() + 1).unwrap_or(0);
+        let slots = start / size..if call.is_null(row) { 0 } else { end / size + 1 };
+        let count = usize::try_from(slots.end - slots.start).unwrap_or(0);
         call.check_size(row, ticks.len().saturating_add(count))?;
         ticks.extend(slots.map(|slot| slot * size));
         lengths.push(count);

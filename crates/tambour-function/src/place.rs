@@ -28,9 +28,8 @@ const OF_ELLIPSE: usize = 4;
 
 fn encode_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Number, Kind::Number], &[Kind::Integer])?;
-    let is_float = |data_type: &DataType| {
-        matches!(data_type, DataType::Float32 | DataType::Float64)
-    };
+    let is_float =
+        |data_type: &DataType| matches!(data_type, DataType::Float32 | DataType::Float64);
     if !is_float(type_at(s, 0)) || !is_float(type_at(s, 1)) {
         return Err(wrong(name, "the angles must be floats"));
     }

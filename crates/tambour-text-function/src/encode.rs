@@ -13,11 +13,12 @@ const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const BASE58: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 /// Longest string in base 58, which takes the square of its length.
 const BASE58_MAX: usize = 1 << 16;
-const ANY_PADDING: GeneralPurposeConfig =
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const ANY_PADDING: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
 
 macro_rules! decoders {
-    ($($encode:literal $decode:literal $attempt:literal $aliases:expr, $limit:expr, $encoder:expr, $decoder:expr;)+) => {
+    ($($encode:literal $decode:literal $attempt:literal $aliases:expr, $limit:expr, $encoder:expr, $decoder:expr, $unclear:expr;)+) => {
         &[$(
             Function::new($encode, rule!(Text => DataType::String), |c| {
                 let texts = c.texts(0)?;
@@ -43,7 +44,14 @@ macro_rules! decoders {
             .aliases($aliases),
             Function::new($attempt, rule!(Text => DataType::String), |c| {
                 let texts = c.texts(0)?;
-                c.make_texts(|row, out| out.extend($decoder(texts.get(row)).unwrap_or_default()))
+                let is_unclear: fn(&[u8]) -> bool = $unclear;
+                c.try_texts(|row, out| {
+                    if is_unclear(texts.get(row)) {
+                        return Err(c.value_error(row, "the string may be in this encoding, or not"));
+                    }
+                    out.extend($decoder(texts.get(row)).unwrap_or_default());
+                    Ok(())
+                })
             })
             .bytes(),
         )+]
@@ -53,12 +61,14 @@ macro_rules! decoders {
 const BASES: &[Function] = decoders! {
     "base64Encode" "base64Decode" "tryBase64Decode" &["FROM_BASE64"], RESULT_MAX,
         |text: &[u8]| STANDARD.encode(text).into_bytes(),
-        |text: &[u8]| STANDARD.decode(text).ok();
+        |text: &[u8]| STANDARD.decode(text).ok(), |_| false;
     "base64URLEncode" "base64URLDecode" "tryBase64URLDecode" &[], RESULT_MAX,
         |text: &[u8]| URL_SAFE_NO_PAD.encode(text).into_bytes(),
-        |text: &[u8]| GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING).decode(text).ok();
-    "base32Encode" "base32Decode" "tryBase32Decode" &[], RESULT_MAX, base32, base32_decoded;
-    "base58Encode" "base58Decode" "tryBase58Decode" &[], BASE58_MAX, base58, base58_decoded;
+        |text: &[u8]| GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING).decode(text).ok(),
+        is_unclear_url;
+    "base32Encode" "base32Decode" "tryBase32Decode" &[], RESULT_MAX, base32, base32_decoded, |_| false;
+    "base58Encode" "base58Decode" "tryBase58Decode" &[], BASE58_MAX, base58, base58_decoded,
+        |_| false;
 };
 
 /// The functions of this room.
@@ -93,6 +103,16 @@ const OTHERS: &[Function] = &[
         c.make_texts(|row, out| decode_xml(texts.get(row), out))
     }),
 ];
+
+/// True for texts that ClickHouse decodes in part, or after leaving bytes out: those with spaces, with letters of the other
+/// alphabet, and with more or fewer signs at the end than make a whole.
+fn is_unclear_url(text: &[u8]) -> bool {
+    let body = text.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
+    let (body, signs) = text.split_at(body);
+    let is_foreign = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'+' | b'/' | b'=');
+    let has_wrong_end = !signs.is_empty() && !text.len().is_multiple_of(4);
+    body.iter().any(is_foreign) || has_wrong_end || signs.len() > 2
+}
 
 /// Digits from the end on, `width` of them to a byte; what is not a digit counts as its low bits do in ClickHouse: 0xff.
 fn unpacked(text: &[u8], width: usize, radix: u32, out: &mut Vec<u8>) {

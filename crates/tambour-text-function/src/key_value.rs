@@ -10,13 +10,14 @@ use tambour_part::types::DataType;
 const PAIRS_MAX: usize = 1_000;
 
 /// The functions of this room.
-pub(crate) const FUNCTIONS: &[Function] = &[Function::new("extractKeyValuePairs", pairs_type, pairs)
-    .aliases(&["mapFromString", "str_to_map"])];
+pub(crate) const FUNCTIONS: &[Function] =
+    &[Function::new("extractKeyValuePairs", pairs_type, pairs)
+        .aliases(&["mapFromString", "str_to_map"])];
 
 /// What a quote within a key or a value without quotes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Inner {
-    /// The end of what is no pair.
+    /// The end of what might have been a pair.
     Invalid,
     /// A byte like others.
     Accept,
@@ -98,7 +99,7 @@ struct Reader<'a, 's> {
 }
 
 impl<'a> Reader<'a, '_> {
-    /// Takes so many bytes off.
+    /// Takes this many bytes off.
     fn take(&mut self, count: usize) -> &'a [u8] {
         let (taken, rest) = self.rest.split_at(count.min(self.rest.len()));
         self.rest = rest;
@@ -119,7 +120,8 @@ impl<'a> Reader<'a, '_> {
     /// A key and the sign after it; what is none is passed over.
     fn key(&mut self) -> Option<&'a [u8]> {
         loop {
-            let is_sign = |byte: &&u8| **byte == self.signs.inside || self.signs.between.contains(byte);
+            let is_sign =
+                |byte: &&u8| **byte == self.signs.inside || self.signs.between.contains(byte);
             let before = self.rest.iter().take_while(is_sign).count();
             self.take(before);
             let is_quoted = self.rest.first() == Some(&self.signs.quote);

@@ -17,6 +17,7 @@ mod encode;
 mod expression;
 mod figure;
 mod form;
+mod host;
 mod json;
 mod key_value;
 mod network;
@@ -40,6 +41,7 @@ const FAMILIES: &[&[Function]] = &[
     encode::FUNCTIONS[1],
     figure::FUNCTIONS,
     form::FUNCTIONS,
+    host::FUNCTIONS,
     json::document::FUNCTIONS,
     json::extract::FUNCTIONS[0],
     json::extract::FUNCTIONS[1],
@@ -59,7 +61,7 @@ const FAMILIES: &[&[Function]] = &[
 ];
 
 /// Functions that are withheld as those of `tambour-function` are, for the reasons in `docs/functions.md`.
-const WITHHELD: [&str; 2] = ["multiMatchAllIndices", "tryBase64URLDecode"];
+const WITHHELD: [&str; 1] = ["multiMatchAllIndices"];
 
 /// All functions of texts that queries know.
 pub fn all() -> impl Iterator<Item = &'static Function> {

@@ -287,6 +287,9 @@ fn flagged(call: &Call, index: usize) -> Result<Vec<u8>, FunctionError> {
 /// and if it is empty.
 fn position(call: &Call) -> Result<ArrayRef, FunctionError> {
     let texts = call.texts(0)?;
+    if call.constant_text(1)?.is_empty() {
+        return Err(wrong(call.name, "it does not take an empty pattern"));
+    }
     let mut expression = Expression::new(call.name, &flagged(call, 5)?)?;
     let (starts, counts) = (call.optional_integers(2)?, call.optional_integers(3)?);
     let (ends, groups) = (call.optional_integers(4)?, call.optional_integers(6)?);

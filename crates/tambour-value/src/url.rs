@@ -48,7 +48,7 @@ fn is_foreign(byte: u8) -> bool {
 const PROTOCOL_MAX: usize = 16;
 
 /// Where the authority begins; `None` if the URL cannot have one.
-fn authority(url: &[u8]) -> Option<usize> {
+pub fn authority(url: &[u8]) -> Option<usize> {
     if url.len() > 2 && url.starts_with(b"//") {
         return Some(2);
     }
@@ -147,7 +147,12 @@ pub fn port_of(url: &[u8]) -> Option<u16> {
         return None;
     }
     let begin = host.as_ptr() as usize - url.as_ptr() as usize + host.len();
-    let digits = url.get(begin..)?.strip_prefix(b":")?;
+    port_after(url.get(begin..)?)
+}
+
+/// The port at the front of what follows a host.
+pub fn port_after(rest: &[u8]) -> Option<u16> {
+    let digits = rest.strip_prefix(b":")?;
     let end = digits.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
     let digits = digits.get(..end.unwrap_or(digits.len()))?;
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

@@ -7,9 +7,8 @@ use super::super::supertype::{common_type, widened};
 use super::super::{Call, Function, Signature, bare, cast, expect_count, is_nullable, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array};
-use arrow_array::{PrimitiveArray, types::Date32Type};
+use arrow_array::types::{Date32Type, Decimal128Type, Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, PrimitiveArray};
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -38,11 +37,9 @@ fn middle_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
     }
     let common = common_type(name, s.iter().map(|it| bare(&it.data_type).clone()))?;
     let is_taken = match &common {
-        DataType::Float32
-        | DataType::Float64
-        | DataType::Date
-        | DataType::Date32
-        | DataType::DateTime { .. } => true,
+        // Whether a sum of zeros below zero is one depends on where the NULLs are.
+        DataType::Float32 | DataType::Float64 => !s.iter().any(|it| is_nullable(&it.data_type)),
+        DataType::Date | DataType::Date32 | DataType::DateTime { .. } => true,
         DataType::DateTime64 { precision, .. } => matches!(precision, 0 | 3 | 6 | 9),
         // Integers beside a decimal have a type of their own there.
         DataType::Decimal { precision, .. } => {
@@ -74,28 +71,25 @@ fn middle(call: &Call) -> Result<ArrayRef, FunctionError> {
     let sides = (0..call.operands.len()).map(|index| widened(&call.values(index)?, call.result));
     let sides = sides.collect::<Result<Vec<ArrayRef>, _>>()?;
     let rows = 0..call.rows;
+    // Only of one or two numbers of one type, zeros below zero stay such.
+    let is_plain = sides.len() <= 2 && call.operands.iter().all(|it| it.data_type == *call.result);
+    let start = if is_plain { -0.0 } else { 0.0 };
     match call.result {
         DataType::Float64 => {
-            let sides: Vec<_> = sides.iter().map(|it| it.as_primitive::<Float64Type>()).collect();
-            let found: Float64Array = rows
-                .map(|row| {
-                    let there = sides.iter().filter(|it| it.is_valid(row)).map(|it| it.value(row));
-                    let count = there.clone().count() as f64;
-                    there.reduce(|sum, float| sum + float).map(|sum| sum / count)
-                })
-                .collect();
-            Ok(Arc::new(found))
+            let sides: Vec<_> = sides.iter().map(AsArray::as_primitive::<Float64Type>).collect();
+            call.make_floats(|row| {
+                let sum =
+                    sides.iter().map(|it| it.value(row)).fold(start, |sum, float| sum + float);
+                sum / sides.len() as f64
+            })
         }
         DataType::Float32 => {
-            let sides: Vec<_> = sides.iter().map(|it| it.as_primitive::<Float32Type>()).collect();
-            let found: Float32Array = rows
-                .map(|row| {
-                    let there = sides.iter().filter(|it| it.is_valid(row)).map(|it| it.value(row));
-                    let count = there.clone().count() as f32;
-                    there.reduce(|sum, float| sum + float).map(|sum| sum / count)
-                })
-                .collect();
-            Ok(Arc::new(found))
+            let sides: Vec<_> = sides.iter().map(AsArray::as_primitive::<Float32Type>).collect();
+            call.make_numbers::<Float32Type>(|row| {
+                let floats = sides.iter().map(|it| it.value(row));
+                let sum = floats.fold(start as f32, |sum, float| sum + float);
+                sum / sides.len() as f32
+            })
         }
         DataType::Decimal { .. } => {
             let form = sides.first().map(|it| it.data_type().clone());
@@ -118,7 +112,11 @@ fn middle(call: &Call) -> Result<ArrayRef, FunctionError> {
 fn of_integers(call: &Call, sides: &[ArrayRef]) -> Result<ArrayRef, FunctionError> {
     let is_date = matches!(call.result, DataType::Date | DataType::Date32);
     let numbers = sides.iter().map(|side| {
-        if is_date { wide_integers(&cast(side, &arrow_schema::DataType::Int32)?) } else { wide_integers(side) }
+        if is_date {
+            wide_integers(&cast(side, &arrow_schema::DataType::Int32)?)
+        } else {
+            wide_integers(side)
+        }
     });
     let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
     let found = (0..call.rows).map(|row| {
