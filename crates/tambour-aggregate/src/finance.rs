@@ -39,6 +39,7 @@ fn value_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
 }
 
 /// Payments at equal times, each less what it would have earned until then. The first is paid now, or after one of these times.
+/// What loses all has no value that is finite.
 fn present_value(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (rates, series) = (call.floats(0)?, call.full_lists(1)?);
     let starts_now = call.optional_integers(2)?.is_none_or(|flag| flag.get(0) != 0);
@@ -48,6 +49,9 @@ fn present_value(call: &Call) -> Result<ArrayRef, FunctionError> {
     }
     call.make_floats(|row| {
         let growth = 1.0 + rates.get(row);
+        if growth <= 0.0 {
+            return f64::INFINITY;
+        }
         let mut by = if starts_now { 1.0 } else { growth };
         series.range(row).fold(0.0, |sum, at| {
             let value = payments.value(at) / by;

@@ -145,7 +145,8 @@ fn cut(call: &Call) -> Result<ArrayRef, FunctionError> {
             let mut end = 0;
             for _ in 0..width {
                 let Some(first) = text.get(end) else { break };
-                end += letter_width(*first);
+                // What begins no letter is one.
+                end += if *first < 0xf8 { letter_width(*first) } else { 1 };
             }
             out.extend_from_slice(text.get(..end.min(text.len())).unwrap_or_default());
         });

@@ -84,7 +84,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         rule!(String ConstText [Integer Integer Integer ConstText Integer] => DataType::UInt64),
         position,
     )
-    .aliases(&["regexpInstr", "regexp_instr"]),
+    .aliases(&["regexpInstr"]),
     Function::new("countMatches", rule!(Text ConstText => DataType::UInt64), |c| count(c, "")),
     Function::new("countMatchesCaseInsensitive", rule!(Text ConstText => DataType::UInt64), |c| {
         count(c, "(?i)")

@@ -1,7 +1,7 @@
 //! Rounding besides `round`: `ceil`, `floor`, `trunc`, `roundBankers`, and to the steps of `roundToExp2`, `roundAge`,
 //! `roundDuration`, `roundDown`.
 
-use super::super::access::{Kind, as_list, item_of, rule, takes, type_at, wide_integers};
+use super::super::access::{Kind, item_of, rule, takes, type_at, wide_integers};
 use super::super::arithmetic::{Integer, integer};
 use super::super::array::compare_items;
 use super::super::moment::constant_integer;
@@ -58,12 +58,9 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("roundDown", down_type, round_down),
 ];
 
-/// The type of numbers and of what they are rounded to. Items that are written out are as narrow as they can be.
+/// The type of numbers and of what they are rounded to. Items that are written out have a sign here.
 fn down_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Numeric, Kind::Array], &[])?;
-    let Some(steps) = s.get(1).and_then(|steps| as_list(steps.constant.as_ref()?)) else {
-        return Err(wrong(name, "the array must be constant"));
-    };
     let is_number = |it: &DataType| {
         integer(it).is_some()
             || matches!(it, DataType::Float32 | DataType::Float64 | DataType::Decimal { .. })
@@ -72,36 +69,30 @@ fn down_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
     if [number, item].into_iter().any(|it| *it == DataType::Bool || !is_number(it)) {
         return Err(wrong(name, format!("it does not take {number} and {item}")));
     }
-    if steps.values().is_empty() || steps.values().null_count() > 0 {
-        return Err(wrong(name, "the array must hold numbers"));
+    if (number, item) == (&DataType::UInt64, &DataType::Int64) {
+        return Ok(DataType::UInt64);
     }
-    let item = match item {
-        DataType::Int64 => narrow(&wide_integers(steps.values())?),
-        other => other.clone(),
-    };
-    supertype(number, &item)
+    supertype(number, item)
         .ok_or_else(|| wrong(name, format!("there is no common type of {number} and {item}")))
 }
 
-/// The narrowest type of all numbers.
-fn narrow(numbers: &[i128]) -> DataType {
-    let least = numbers.iter().copied().min().unwrap_or(0);
-    let most = numbers.iter().copied().max().unwrap_or(0);
-    let fits = |bits: &u8| {
-        if least < 0 {
-            let half = 1_i128 << (bits - 1);
-            (-half..half).contains(&least) && most < half
-        } else {
-            most < 1_i128 << bits
-        }
-    };
-    let bits = [8, 16, 32, 64].into_iter().find(fits).unwrap_or(64);
-    Integer { bits, is_signed: least < 0 }.data_type()
+/// The steps: those of all rows, none of which is NULL.
+fn steps(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(1)?;
+    let values = lists.items.values.clone();
+    if !call.operand(1)?.is_constant || values.is_empty() || values.null_count() > 0 {
+        return Err(wrong(call.name, "the array must be constant, and hold numbers"));
+    }
+    let is_below = *call.result == DataType::UInt64
+        && wide_integers(&values)?.into_iter().any(|number| number < 0);
+    if is_below {
+        return Err(wrong(call.name, "a step below 0 is beside numbers without a sign"));
+    }
+    Ok(values)
 }
 
 /// The greatest step that is not above the number, or else the least one. A NaN stays.
 fn round_down(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let steps = call.lists(1)?;
     let of_result = |values: &ArrayRef| {
         let values = widened(values, call.result)?;
         Ok::<_, FunctionError>(Operand {
@@ -110,7 +101,7 @@ fn round_down(call: &Call) -> Result<ArrayRef, FunctionError> {
             is_constant: false,
         })
     };
-    let (numbers, steps) = (of_result(&call.values(0)?)?, of_result(&steps.items.values)?);
+    let (numbers, steps) = (of_result(&call.values(0)?)?, of_result(&steps(call)?)?);
     let is_nan = |operand: &Operand| {
         let floats = matches!(call.result, DataType::Float32 | DataType::Float64)
             .then(|| cast(&operand.values, &ArrowType::Float64))

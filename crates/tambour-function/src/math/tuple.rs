@@ -3,7 +3,7 @@
 
 use super::super::access::{total, wide_integers};
 use super::super::arithmetic::{Integer, integer};
-use super::super::{Call, Signature, bare, cast, expect_count, wrong};
+use super::super::{Call, Operand, Signature, bare, cast, expect_count, find_in_queries, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -98,6 +98,22 @@ fn as_floats(values: &ArrayRef) -> Result<Vec<f64>, FunctionError> {
     Ok(floats.as_primitive::<Float64Type>().values().to_vec())
 }
 
+/// The squares of norms and distances of integers, which wrap around before the root is taken.
+fn squared(call: &Call) -> Result<Option<Vec<f64>>, FunctionError> {
+    let name = match call.name {
+        "L2Norm" => "L2SquaredNorm",
+        "L2Distance" => "L2SquaredDistance",
+        _ => return Ok(None),
+    };
+    let signatures: Vec<Signature> = call.operands.iter().map(Operand::signature).collect();
+    if places(name, &signatures)?.is_none() {
+        return Ok(None);
+    }
+    let function = find_in_queries(name).ok_or_else(|| wrong(name, "it is not there"))?;
+    let squares = function.evaluate(call.operands)?.expanded(call.rows)?;
+    as_floats(&squares).map(Some)
+}
+
 /// The values of a result.
 pub(super) fn vector(call: &Call) -> Result<ArrayRef, FunctionError> {
     let has_two = call.operands.len() > 1;
@@ -113,6 +129,9 @@ pub(super) fn vector(call: &Call) -> Result<ArrayRef, FunctionError> {
             });
             terms.fold(0, i128::wrapping_add)
         });
+    }
+    if let Some(squared) = squared(call)? {
+        return call.make_floats(|row| squared[row].sqrt());
     }
     let left = numbers(call, 0, as_floats)?;
     let right = if has_two { numbers(call, 1, as_floats)? } else { left.clone() };
