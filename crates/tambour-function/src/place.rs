@@ -1,7 +1,7 @@
-//! Places on earth as texts, the bits of both angles between each other (`geohashEncode`, `geohashDecode`), and places within
+//! Places on earth as texts, the bits of both angles between each other (`geohashEncode`, `geohashDecode`, `geohashesInBox`), and places within
 //! figures (`pointInEllipses`).
 
-use super::access::{Kind, takes, type_at};
+use super::access::{Integers, Kind, array_of, takes};
 use super::small::tuples;
 use super::{Call, Function, Signature, wrong};
 use crate::FunctionError;
@@ -13,6 +13,8 @@ use tambour_part::types::DataType;
 const LETTERS: &[u8; 32] = b"0123456789bcdefghjkmnpqrstuvwxyz";
 /// Letters of the longest text.
 const LETTERS_MAX: usize = 12;
+/// Most cells of a box, as in ClickHouse.
+const CELLS_MAX: usize = 10_000_000;
 /// Bits of an angle in the longest text.
 const BITS: u32 = 30;
 
@@ -20,20 +22,46 @@ const BITS: u32 = 30;
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("geohashEncode", encode_type, encode),
     Function::new("geohashDecode", decode_type, decode),
+    Function::new("geohashesInBox", box_type, in_box),
     Function::new("pointInEllipses", ellipses_type, in_ellipses).predicate(),
 ];
 
 /// Numbers of an ellipse: its middle and half of each axis.
 const OF_ELLIPSE: usize = 4;
 
-fn encode_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
-    takes(name, s, &[Kind::Number, Kind::Number], &[Kind::Integer])?;
+/// Angles, and perhaps a count of letters.
+fn angles_type(name: &'static str, s: &[Signature], angles: usize) -> Result<(), FunctionError> {
+    takes(name, s, &vec![Kind::Number; angles], &[Kind::Integer])?;
     let is_float =
-        |data_type: &DataType| matches!(data_type, DataType::Float32 | DataType::Float64);
-    if !is_float(type_at(s, 0)) || !is_float(type_at(s, 1)) {
-        return Err(wrong(name, "the angles must be floats"));
+        |angle: &Signature| matches!(angle.data_type, DataType::Float32 | DataType::Float64);
+    if s.iter().take(angles).all(is_float) {
+        Ok(())
+    } else {
+        Err(wrong(name, "the angles must be floats"))
     }
-    Ok(DataType::String)
+}
+
+fn encode_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    angles_type(name, s, 2).map(|()| DataType::String)
+}
+
+/// As many letters as are asked for, or all.
+fn letters_of(counts: Option<&Integers>, row: usize) -> usize {
+    let count = counts.map_or(0, |counts| counts.get(row));
+    let count = usize::try_from(count).ok().filter(|it| (1..=LETTERS_MAX).contains(it));
+    count.unwrap_or(LETTERS_MAX)
+}
+
+fn push_place(longitude: f64, latitude: f64, count: usize, out: &mut Vec<u8>) {
+    let (x, y) = (step(longitude, 180.0), step(latitude, 90.0));
+    for letter in 0..count {
+        let bits = (0..5).fold(0, |bits, bit| {
+            let place = 5 * letter + bit;
+            let angle = if place % 2 == 0 { x } else { y };
+            bits << 1 | (angle >> (BITS as usize - 1 - place / 2) & 1) as usize
+        });
+        out.extend(LETTERS.get(bits));
+    }
 }
 
 /// The step of an angle among those of the whole range; angles past an end are at that end.
@@ -51,17 +79,7 @@ fn encode(call: &Call) -> Result<ArrayRef, FunctionError> {
         if longitude.is_nan() || latitude.is_nan() {
             return Err(call.value_error(row, "a place has no NaN"));
         }
-        let count = counts.as_ref().map_or(0, |counts| counts.get(row));
-        let count = usize::try_from(count).ok().filter(|it| (1..=LETTERS_MAX).contains(it));
-        let (x, y) = (step(longitude, 180.0), step(latitude, 90.0));
-        for letter in 0..count.unwrap_or(LETTERS_MAX) {
-            let bits = (0..5).fold(0, |bits, bit| {
-                let place = 5 * letter + bit;
-                let angle = if place % 2 == 0 { x } else { y };
-                bits << 1 | (angle >> (BITS as usize - 1 - place / 2) & 1) as usize
-            });
-            out.extend(LETTERS.get(bits));
-        }
+        push_place(longitude, latitude, letters_of(counts.as_ref(), row), out);
         Ok(())
     })
 }
@@ -97,6 +115,56 @@ fn decode(call: &Call) -> Result<ArrayRef, FunctionError> {
         Arc::new(angles) as ArrayRef
     };
     tuples(call, vec![angle(0), angle(1)])
+}
+
+fn box_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    angles_type(name, s, 4).map(|()| array_of(DataType::String))
+}
+
+/// Where the cells of a range begin, and how many meet it: none of a range without extent along a border.
+fn cells(least: f64, most: f64, end: f64, bits: usize) -> (f64, f64, usize) {
+    let width = 2.0 * end / (1_u64 << bits) as f64;
+    let first = (least.clamp(-end, end) / width).floor() * width;
+    let last = (most.clamp(-end, end) / width).ceil() * width;
+    (first, width, ((last - first) / width) as usize)
+}
+
+/// The cells that a box meets, from south to north and then from west to east; one at least.
+fn in_box(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let [west, south, east, north] = [0, 1, 2, 3].map(|index| call.floats(index));
+    let (west, south, east, north) = (west?, south?, east?, north?);
+    let counts = call.optional_integers(4)?;
+    let limit = (0..call.rows).find(|row| {
+        let bits = 5 * letters_of(counts.as_ref(), *row);
+        let (_, _, across) = cells(west.get(*row), east.get(*row), 180.0, bits.div_ceil(2));
+        let (_, _, along) = cells(south.get(*row), north.get(*row), 90.0, bits / 2);
+        across.saturating_mul(along) > CELLS_MAX && !call.is_null(*row)
+    });
+    if let Some(row) = limit {
+        return Err(call.value_error(row, format!("the box has more than {CELLS_MAX} cells")));
+    }
+    call.make_text_lists(|row, list| {
+        let (west, south) = (west.get(row), south.get(row));
+        let (east, north) = (east.get(row), north.get(row));
+        // Not so if one of them is NaN.
+        if !(west <= east && south <= north) || call.is_null(row) {
+            return;
+        }
+        let count = letters_of(counts.as_ref(), row);
+        let (longitude, width, across) = cells(west, east, 180.0, (5 * count).div_ceil(2));
+        let (latitude, height, along) = cells(south, north, 90.0, 5 * count / 2);
+        let is_line = across == 0 || along == 0;
+        let (across, along) = if is_line { (1, 1) } else { (across, along) };
+        let mut text = Vec::with_capacity(count);
+        for x in 0..across {
+            for y in 0..along {
+                text.clear();
+                let (x, y) = (longitude + width * x as f64, latitude + height * y as f64);
+                push_place(x, y, count, &mut text);
+                list.push(&text);
+            }
+        }
+    })
 }
 
 /// A place, and constants of ellipses.

@@ -53,9 +53,6 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// Longest strings whose similarity is computed: ClickHouse finds other matches in longer ones.
-const SIMILAR_MAX: usize = 63;
-
 /// How many characters two texts have in common, of all that they have; two texts without any have none.
 fn jaccard(
     call: &Call,
@@ -117,12 +114,12 @@ fn similar(call: &Call, make: fn(&[u8], &[u8]) -> f64) -> Result<ArrayRef, Funct
     let mut found = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         let (a, b) = (left.get(row), right.get(row));
-        if a.len().max(b.len()) > SIMILAR_MAX && !call.is_null(row) {
-            let problem = format!("the strings are longer than {SIMILAR_MAX} bytes");
-            return Err(call.value_error(row, problem));
-        }
-        let is_empty = a.is_empty() || b.is_empty();
-        found.push(if is_empty { a.len().max(b.len()) as f64 } else { make(a, b) });
+        let found_here = match (a, b) {
+            ([], other) | (other, []) => Some(other.len() as f64),
+            _ if is_too_long(a, b) => None,
+            _ => Some(make(a, b)),
+        };
+        found.push(checked(call, row, found_here)?);
     }
     call.make_floats(|row| found[row])
 }
@@ -218,11 +215,11 @@ fn jaro(left: &[u8], right: &[u8]) -> f64 {
         return 0.0;
     }
     let others = right.iter().zip(&is_taken).filter(|(_, taken)| **taken).map(|(byte, _)| byte);
-    let moved = matched.iter().zip(others).filter(|(a, b)| a != b).count() / 2;
+    let moved = matched.iter().zip(others).filter(|(a, b)| a != b).count() as f64 / 2.0;
     let count = matched.len() as f64;
-    let sum =
-        count / left.len() as f64 + count / right.len() as f64 + (count - moved as f64) / count;
-    sum / 3.0
+    let sum = count / left.len() as f64 + count / right.len() as f64 + (count - moved) / count;
+    // Not the same as a division: what is above 0.7 depends on the last bit.
+    sum * (1.0 / 3.0)
 }
 
 /// Nearer to 1 for each of up to four bytes at the front that both have, if they are similar at all.

@@ -1,4 +1,4 @@
-//! Hosts of URLs by RFC 3986, with names and passwords before them: `domainRFC` and its kin.
+//! Hosts of URLs by RFC 3986, with names and passwords before them: `domainRFC` and its kin, `netloc`.
 //!
 //! Where ClickHouse stops at a byte that no host has depends on what was before it: such URLs are an error.
 
@@ -17,6 +17,10 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         part(c, without_www)
     }),
     Function::new("topLevelDomainRFC", rule!(String => DataType::String), |c| part(c, top_level)),
+    Function::new("netloc", rule!(String => DataType::String), |c| {
+        let urls = c.texts(0)?;
+        c.make_texts(|row, out| out.extend_from_slice(locality(urls.get(row))))
+    }),
     Function::new("portRFC", rule!(String [ConstInteger] => DataType::UInt16), port),
 ];
 
@@ -103,9 +107,32 @@ fn port(call: &Call) -> Result<ArrayRef, FunctionError> {
     call.make_numbers::<UInt16Type>(|row| ports[row])
 }
 
+/// The host with the port after it, and the name and password before it: the last slash and question mark end it, if there is no
+/// name, and the first ones if there is one. The last byte that only names may have ends it too.
+fn locality(url: &[u8]) -> &[u8] {
+    let Some(begin) = authority(url) else { return &[] };
+    let cut = |end: usize| url.get(begin..end).unwrap_or_default();
+    let (mut slash, mut question, mut sign) = (url.len(), url.len(), url.len());
+    let mut has_name = false;
+    for (at, byte) in url.iter().enumerate().skip(begin) {
+        match byte {
+            b'/' | b'?' if has_name => return cut(at),
+            b'/' => slash = at,
+            b'?' => question = at,
+            b'#' => return cut(at),
+            b'@' => has_name = true,
+            b';' | b'=' | b'&' | b'~' | b'%' if !has_name => sign = at,
+            b' ' | b'\t' | b'<' | b'>' | b'{' | b'}' | b'|' | b'\\' | b'^' | b'[' | b']' | b';'
+            | b'=' | b'&' | b'~' | b'%' => return cut(at.min(slash).min(question)),
+            _ => {}
+        }
+    }
+    if has_name { cut(url.len()) } else { cut(slash.min(question).min(sign)) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::host;
+    use super::{host, locality};
 
     /// Every line was given to ClickHouse 26.9.
     #[test]
@@ -122,6 +149,18 @@ mod tests {
         ] {
             let found = host(url.as_bytes()).ok().and_then(|range| url.get(range));
             assert_eq!(found, Some(expected), "{url}");
+        }
+        for (url, expected) in [
+            ("http://user@a.com:80/x", "user@a.com:80"),
+            ("http://a.b/c@d", "a.b/c@d"),
+            ("//", "/"),
+            ("http://a;b/", "a"),
+            ("http://.@&.", ".@"),
+            ("averyveryverylongprotocol://a.b", "averyveryverylongprotocol:/"),
+            ("mailto:a@b.com", "mailto:a@b.com"),
+            ("http://a b/", "a"),
+        ] {
+            assert_eq!(locality(url.as_bytes()), expected.as_bytes(), "{url}");
         }
     }
 }

@@ -166,11 +166,20 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// What is between here and the next quote. What follows up to the next pair counts for nothing.
+    fn quoted_value(&mut self) -> Option<&'a [u8]> {
+        let value = self.quoted()?;
+        let is_between = |byte: &u8| self.signs.between.contains(byte);
+        let end = self.rest.iter().position(is_between).unwrap_or(self.rest.len());
+        self.take(end);
+        Some(value)
+    }
+
     /// A value; none if a quote makes it none.
     fn value(&mut self) -> Option<&'a [u8]> {
         if self.rest.first() == Some(&self.signs.quote) {
             self.take(1);
-            return self.quoted();
+            return self.quoted_value();
         }
         let is_end = |byte: &u8| {
             self.signs.between.contains(byte)
@@ -182,7 +191,7 @@ impl<'a> Reader<'a, '_> {
             return Some(value);
         }
         self.take(1);
-        if self.signs.inner == Inner::Promote { self.quoted() } else { None }
+        if self.signs.inner == Inner::Promote { self.quoted_value() } else { None }
     }
 }
 
@@ -217,6 +226,7 @@ mod tests {
             ("\"a\"b:c", Promote, "b=c"),
             ("a:b\"c d\",e:f", Promote, "a=c d e=f"),
             ("a:b\"", Promote, ""),
+            ("a:\"b\"c:d e:f", Promote, "a=b e=f"),
             ("a\"b\":c,d:e", Invalid, "d=e"),
             ("name\"abc:5", Invalid, "abc=5"),
             ("a:b\"c\",d:e", Accept, "a=b\"c\" d=e"),
