@@ -338,6 +338,10 @@ impl Call<'_> {
     pub fn has_nulls(&self) -> bool {
         self.operands.iter().any(|operand| operand.values.null_count() > 0)
     }
+    /// An error if there is a NULL: a tuple of one is a NULL in ClickHouse, and an array is made of what stands under it.
+    pub fn refuse_nulls(&self) -> Result<(), FunctionError> {
+        if self.has_nulls() { Err(wrong(self.name, "it does not take NULLs")) } else { Ok(()) }
+    }
     /// True if a row has a NULL in any argument, so that its result counts for nothing.
     pub fn is_null(&self, row: usize) -> bool {
         self.operands.iter().any(|operand| {

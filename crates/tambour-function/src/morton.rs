@@ -77,6 +77,7 @@ fn decode_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
 }
 
 fn decode(call: &Call) -> Result<ArrayRef, FunctionError> {
+    call.refuse_nulls()?;
     let count = count_of(call.name, Some(&call.operand(0)?.signature()))?;
     let wholes = call.integers(1)?;
     let columns = (0..count).map(|place| {
@@ -136,6 +137,7 @@ fn number_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
 }
 
 fn place_of_number(call: &Call) -> Result<ArrayRef, FunctionError> {
+    call.refuse_nulls()?;
     let count = count_of(call.name, Some(&call.operand(0)?.signature()))?;
     let numbers = call.integers(1)?;
     let of_row = |row: usize| {

@@ -258,6 +258,7 @@ fn slots_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
 
 /// The start of each slot that the time from an instant on meets. A time past the end of 32 bits meets none.
 fn slots(call: &Call) -> Result<ArrayRef, FunctionError> {
+    call.refuse_nulls()?;
     let starts = Moments::of(call, 0)?.seconds(&Zone::UTC);
     let (durations, sizes) = (call.integers(1)?, call.optional_integers(2)?);
     let size = sizes.map_or(SLOT, |sizes| sizes.get(0) as i64).max(1);
@@ -265,7 +266,7 @@ fn slots(call: &Call) -> Result<ArrayRef, FunctionError> {
     for row in 0..call.rows {
         let start = starts.value(row);
         let end = i64::from((start as u32).wrapping_add(durations.get(row) as u32));
-        let slots = start / size..if call.is_null(row) { 0 } else { end / size + 1 };
+        let slots = start / size..end / size + 1;
         let count = usize::try_from(slots.end - slots.start).unwrap_or(0);
         call.check_size(row, ticks.len().saturating_add(count))?;
         ticks.extend(slots.map(|slot| slot * size));

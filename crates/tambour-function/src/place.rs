@@ -108,6 +108,7 @@ fn place(text: &[u8]) -> [f64; 2] {
 }
 
 fn decode(call: &Call) -> Result<ArrayRef, FunctionError> {
+    call.refuse_nulls()?;
     let texts = call.texts(0)?;
     let places: Vec<[f64; 2]> = (0..call.rows).map(|row| place(texts.get(row))).collect();
     let angle = |index: usize| {
@@ -131,6 +132,7 @@ fn cells(least: f64, most: f64, end: f64, bits: usize) -> (f64, f64, usize) {
 
 /// The cells that a box meets, from south to north and then from west to east; one at least.
 fn in_box(call: &Call) -> Result<ArrayRef, FunctionError> {
+    call.refuse_nulls()?;
     let [west, south, east, north] = [0, 1, 2, 3].map(|index| call.floats(index));
     let (west, south, east, north) = (west?, south?, east?, north?);
     let counts = call.optional_integers(4)?;
@@ -138,7 +140,7 @@ fn in_box(call: &Call) -> Result<ArrayRef, FunctionError> {
         let bits = 5 * letters_of(counts.as_ref(), *row);
         let (_, _, across) = cells(west.get(*row), east.get(*row), 180.0, bits.div_ceil(2));
         let (_, _, along) = cells(south.get(*row), north.get(*row), 90.0, bits / 2);
-        across.saturating_mul(along) > CELLS_MAX && !call.is_null(*row)
+        across.saturating_mul(along) > CELLS_MAX
     });
     if let Some(row) = limit {
         return Err(call.value_error(row, format!("the box has more than {CELLS_MAX} cells")));
@@ -147,7 +149,7 @@ fn in_box(call: &Call) -> Result<ArrayRef, FunctionError> {
         let (west, south) = (west.get(row), south.get(row));
         let (east, north) = (east.get(row), north.get(row));
         // Not so if one of them is NaN.
-        if !(west <= east && south <= north) || call.is_null(row) {
+        if !(west <= east && south <= north) {
             return;
         }
         let count = letters_of(counts.as_ref(), row);
@@ -203,7 +205,12 @@ mod tests {
 
     #[test]
     fn letters_stand_for_places() {
-        assert_eq!(place(b"ezs42"), [-5.603_027_343_75, 42.604_980_468_75]);
-        assert_eq!((place(b""), place(b"a")), ([0.0, 0.0], [157.5, 67.5]));
+        for (text, expected) in [
+            ("ezs42", [-5.603_027_343_75, 42.604_980_468_75]),
+            ("", [0.0, 0.0]),
+            ("a", [157.5, 67.5]),
+        ] {
+            assert_eq!(place(text.as_bytes()).map(f64::to_bits), expected.map(f64::to_bits));
+        }
     }
 }

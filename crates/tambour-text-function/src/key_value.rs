@@ -53,7 +53,8 @@ impl Signs {
             Some(_) => Err(wrong(call.name, "signs and quotes must be of one byte")),
         };
         let (inside, quote) = (sign(1, b':')?, sign(3, b'"')?);
-        let between = text(2)?.unwrap_or_else(|| b" ,;".to_vec());
+        let between = text(2)?.filter(|between| !between.is_empty());
+        let between = between.unwrap_or_else(|| b" ,;".to_vec());
         if inside == quote || between.contains(&inside) || between.contains(&quote) {
             return Err(wrong(call.name, "each sign must have one meaning"));
         }
