@@ -10,7 +10,7 @@ use super::elementwise::holds_floats;
 use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
 use super::quantile::engines_own;
-use super::typed::{Typed, check_kept, needs_name, of_call, of_case};
+use super::typed::{Typed, check_kept, needs_name, of_call};
 use super::{alike, comparison, correlated, default, listed, nested, scalar, shown};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -23,8 +23,8 @@ use datafusion::logical_expr::expr::{
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
-    Aggregate, Between, BinaryExpr, Case, Expr, ExprSchemable, Like, LogicalPlan, Operator,
-    Projection, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    Aggregate, Between, BinaryExpr, Expr, ExprSchemable, Like, LogicalPlan, Operator, Projection,
+    SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
@@ -360,7 +360,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 None => Transformed::no(Expr::BinaryExpr(binary)),
             })
         }
-        Expr::Case(case) => chosen(case, schema),
+        Expr::Case(case) => super::cases::chosen(case, schema),
         Expr::ScalarFunction(mut call) if call.name() == "toTypeName" => {
             let named =
                 call.args.first().map(|it| shown::decimal_result(it, schema)).transpose()?;
@@ -400,39 +400,6 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
     }
-}
-
-/// The results of a CASE are of one type.
-fn chosen(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let is_changed = case.expr.is_some();
-    let mut case = without_operand(case, schema)?;
-    let is_changed = alike::made_of_case(&mut case, schema)? || is_changed;
-    let data_type = of_case(&case, schema);
-    let results = case.when_then_expr.iter().map(|(_, then)| &**then);
-    check_kept(data_type.as_ref(), results.chain(case.else_expr.as_deref()), schema)?;
-    let typed = typed(Expr::Case(case), data_type);
-    Ok(if is_changed { Transformed::yes(typed.data) } else { typed })
-}
-
-/// `CASE x WHEN y` with conditions, which the engine compares by rules of its own, and does not know for all types: a NULL
-/// meets a NULL, a NaN meets nothing.
-fn without_operand(mut case: Case, schema: &DFSchema) -> Result<Case> {
-    let Some(operand) = case.expr.take() else { return Ok(case) };
-    if let Some(fixed @ DataType::FixedString(_)) = bare_type(&*field_of(&operand, schema)?) {
-        return plan_err!("CASE x WHEN does not take {fixed}: write CASE WHEN x = …");
-    }
-    for (value, _) in &mut case.when_then_expr {
-        let equal = BinaryExpr::new(operand.clone(), Operator::Eq, value.clone());
-        let planned = match comparison::of_rows(&equal, schema)? {
-            None => comparison::plan(&operand, Operator::Eq, value, schema)?,
-            planned => planned,
-        };
-        let equal = planned.unwrap_or(Expr::BinaryExpr(equal));
-        let may_be_null = operand.nullable(schema)? && value.nullable(schema)?;
-        let both = || operand.as_ref().clone().is_null().and(value.as_ref().clone().is_null());
-        **value = if may_be_null { both().or(equal) } else { equal };
-    }
-    Ok(case)
 }
 
 fn is_integer_literal(expr: &Expr) -> bool {

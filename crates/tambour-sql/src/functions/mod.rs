@@ -11,6 +11,7 @@ mod aggregate;
 mod alike;
 mod array;
 mod average;
+mod cases;
 mod chance;
 mod comparison;
 mod correlated;
