@@ -101,9 +101,11 @@ impl<'a> Context<'a> {
     /// sparse Nullables at all; those of other types that have a type inside never are.
     fn sparse(&self, data_type: &DataType) -> bool {
         use DataType::{Array, LowCardinality, Map, Nullable, Tuple};
+        // A whole column of such a type that is called sparse is refused where it is taken for one.
+        let is_element = self.here.is_some_and(|here| !std::ptr::eq(here, self.root));
         let possible = match data_type {
             Nullable(_) => self.root.nullable_sparse,
-            Array(_) | Map(..) | LowCardinality(_) | Tuple(_) => false,
+            Array(_) | Map(..) | LowCardinality(_) | Tuple(_) => !is_element,
             _ => true,
         };
         possible && self.here.is_some_and(|layout| layout.sparse)

@@ -1,7 +1,7 @@
 //! Results of different types that a value is chosen from (`if`, `coalesce`, `greatest`, arrays that are written out): dates
 //! and instants become the type that ClickHouse gives all of them, with its fractions and its zone.
 
-use super::comparison::{check_set, holds_moments, within};
+use super::comparison::{check_set, have_same_moments, within};
 use super::listed;
 use super::literal::{bare_type, field_of};
 use super::order::Order;
@@ -111,9 +111,10 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     let is_enum = |it: &DataType| matches!(it, DataType::Enum8(_) | DataType::Enum16(_));
     let is_integer = |it: &DataType| !is_float(it) && !matches!(it, DataType::Decimal { .. });
     let text_item = |it: &DataType| matches!(it, DataType::Array(item) if is_text(&function::bare(item).clone()));
-    let are_one = || present().zip(present().skip(1)).all(|(a, b)| a == b);
     let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
-    let differ = any(&|it| is_nested(it) && holds_moments(it)) && !are_one()
+    let are_other =
+        |a: &DataType, b: &DataType| is_nested(a) && is_nested(b) && !have_same_moments(a, b);
+    let differ = present().zip(present().skip(1)).any(|(a, b)| are_other(a, b))
         || any(&is_list) && !all(&is_list)
         || any(&is_moment) && any(&is_number)
         || any(&is_enum) && any(&is_number)
@@ -487,7 +488,7 @@ mod tests {
             (vec!["DateTime('UTC')", "DateTime('Asia/Tokyo')"], Some("DateTime('UTC')")),
             (vec!["Date", "Date"], None),
             (vec!["Date", "String"], None),
-            (vec!["Date32", "DateTime"], None),
+            (vec!["Date32", "DateTime('Asia/Tokyo')"], Some("DateTime64(0)")),
         ] {
             let types: Vec<DataType> = types.into_iter().map(|it| it.parse().unwrap()).collect();
             let found = common(&types).map(|it| it.to_string());

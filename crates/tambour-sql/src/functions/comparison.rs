@@ -133,21 +133,23 @@ pub(super) fn check_set(fields: &[FieldRef; 2]) -> Result<()> {
     };
     let is_cut = matches!(value, DataType::Decimal { .. }) && integer(&fields[1]).is_some();
     let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
-    let is_other =
-        is_nested(&value) && is_nested(&member) && holds_moments(&value) && value != member;
+    let is_other = is_nested(&value) && is_nested(&member) && !have_same_moments(&value, &member);
     if is_cut || is_other || are_other_moments(&value, &member) {
         return plan_err!("IN does not look for {value} in a set of {member}: convert one of them");
     }
     Ok(())
 }
 
-/// True for dates and times, also in arrays and tuples.
-pub(super) fn holds_moments(data_type: &DataType) -> bool {
+/// True for types with the same dates and times in the same places of arrays and tuples, if with any.
+pub(super) fn have_same_moments(left: &DataType, right: &DataType) -> bool {
     use DataType::{Array, Date, Date32, DateTime, DateTime64, Nullable, Tuple};
-    match data_type {
-        Array(item) | Nullable(item) => holds_moments(item),
-        Tuple(elements) => elements.iter().any(|(_, item)| holds_moments(item)),
-        other => matches!(other, Date | Date32 | DateTime { .. } | DateTime64 { .. }),
+    let is_moment =
+        |it: &DataType| matches!(it, Date | Date32 | DateTime { .. } | DateTime64 { .. });
+    match (left, right) {
+        (Nullable(inner), other) | (other, Nullable(inner)) => have_same_moments(inner, other),
+        (Array(a), Array(b)) => have_same_moments(a, b),
+        (Tuple(a), Tuple(b)) => a.iter().zip(b).all(|(a, b)| have_same_moments(&a.1, &b.1)),
+        (a, b) => a == b || !is_moment(a) && !is_moment(b),
     }
 }
 

@@ -12,25 +12,30 @@ use datafusion::logical_expr::{
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
-/// True if Arrow's own type of these values tells another ClickHouse type, which would be shown differently.
+/// True if Arrow's own type of these values tells another ClickHouse type.
 pub(super) fn needs_name(data_type: &DataType) -> bool {
+    use DataType::{Date, Enum8, Enum16};
+    let is_one = |it: &DataType| matches!(it, Date | Enum8(_) | Enum16(_));
+    holds(data_type, &is_one) || is_shown_otherwise(data_type)
+}
+
+/// True if the values would be shown as something else by Arrow's own type of them.
+fn is_shown_otherwise(data_type: &DataType) -> bool {
+    use DataType::{Int128, Int256, Ipv4, Ipv6, UInt128, UInt256, Uuid};
+    let is_one =
+        |it: &DataType| matches!(it, Uuid | Ipv4 | Ipv6 | Int128 | UInt128 | Int256 | UInt256);
+    holds(data_type, &is_one)
+}
+
+/// True for a type that is such a one, or has one inside.
+fn holds(data_type: &DataType, is_one: &dyn Fn(&DataType) -> bool) -> bool {
     match data_type {
-        DataType::Date
-        | DataType::Uuid
-        | DataType::Ipv4
-        | DataType::Ipv6
-        | DataType::Int128
-        | DataType::UInt128
-        | DataType::Int256
-        | DataType::UInt256
-        | DataType::Enum8(_)
-        | DataType::Enum16(_) => true,
         DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
-            needs_name(inner)
+            holds(inner, is_one)
         }
-        DataType::Map(key, value) => needs_name(key) || needs_name(value),
-        DataType::Tuple(elements) => elements.iter().any(|(_, element)| needs_name(element)),
-        _ => false,
+        DataType::Map(key, value) => holds(key, is_one) || holds(value, is_one),
+        DataType::Tuple(elements) => elements.iter().any(|(_, element)| holds(element, is_one)),
+        other => is_one(other),
     }
 }
 
@@ -47,7 +52,7 @@ fn has_nothing(arrow: &ArrowType) -> bool {
 /// Makes NULLs and empty arrays in a tuple some of numbers, where the type of another element has to be said: the type of a
 /// tuple is said whole or not at all.
 pub(super) fn complete(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
-    let must_be_said = |it: &Expr| type_of(it, schema).is_some_and(|it| needs_name(&it));
+    let must_be_said = |it: &Expr| type_of(it, schema).is_some_and(|it| is_shown_otherwise(&it));
     if call.name() != "struct" || !call.args.iter().any(must_be_said) {
         return Ok(false);
     }
@@ -126,8 +131,9 @@ pub(super) fn check_kept<'a>(
     mut choices: impl Iterator<Item = &'a Expr>,
     schema: &DFSchema,
 ) -> Result<()> {
-    let is_lost =
-        |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_)) && needs_name(it);
+    let is_lost = |it: &DataType| {
+        matches!(it, DataType::Array(_) | DataType::Tuple(_)) && is_shown_otherwise(it)
+    };
     if found.is_some() {
         return Ok(());
     }
