@@ -35,7 +35,7 @@ LEFT_OUT_AGGREGATES = re.compile(r"quantile(?!Exact)|^median(?!Exact)|^lttb|^spa
 # The closed table of differences (docs/functions.md): sums of wide integers wrap around in ClickHouse; decimals are divided to
 # other digits.
 CLOSED = re.compile(
-    r"divide\(dec|dec\d* / |(avg|sumCount)\w*(\([^()]*\))?\((i64|u64|i128|u256)\b|arrayAvg\((.*, )?ai|"
+    r"divide\(dec|dec\d* / |sum\w*(\([^()]*\))?\((i128|u256)\b|(avg|sumCount)\w*(\([^()]*\))?\((i64|u64|i128|u256)\b|arrayAvg\((.*, )?ai|"
     r"(plus|minus|multiply)\(.*(i128|u256)|.* [-+*] (i128|u256)$|(i128|u256) [-+*] ")
 # Wide integers of which ClickHouse's sketches take several for one.
 CONFUSED = re.compile(r"uniq(?!Exact|UpTo)\w*(\([^()]*\))?\(.*(i128|u256)")
@@ -45,8 +45,8 @@ UNORDERED = {"groupUniqArray": ["", "(100)"], "topK": ["(100)"], "topKWeighted":
              "approx_top_sum": ["(100)"]}
 ANY_ZERO = re.compile(r"quantileExact|toLowCardinality|groupArraySorted|topK|approx_top|groupUniqArray|greatest|least")
 
-# Aggregates that are floats of whatever they are given.
-FLOATS = re.compile(r"(covar|corr|var|stddev)(Pop|Samp)?\w*\(")
+# What is a float of whatever it is given.
+FLOATS = re.compile(r"((covar|corr|var|stddev)(Pop|Samp)?\w*|sinh|cosh|exp\d*)\(")
 
 OPERATORS = ["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "AND", "OR", "XOR", "DIV", "LIKE", "IN", "||", "IS DISTINCT FROM"]
 PREFIXES = ["-", "NOT "]
