@@ -70,6 +70,7 @@ ASKED = [
     "SELECT a.k, b.k FROM n AS a JOIN n AS b USING X ORDER BY a.k, b.k",
     "SELECT a.k, b.k FROM n AS a LEFT JOIN (SELECT * FROM n WHERE k < 3) AS b ON a.X = b.X ORDER BY a.k, b.k SETTINGS join_use_nulls = 1",
     "SELECT a.k, b.k FROM n AS a JOIN n AS b ON a.X = b.X AND a.k <= b.k ORDER BY a.k, b.k",
+    "SELECT a.k, b.k FROM n AS a JOIN n AS b ON a.k % 2 = b.k % 2 WHERE a.X = b.X ORDER BY a.k, b.k",
     "SELECT a.k FROM n AS a SEMI JOIN (SELECT * FROM n WHERE k IN (1, 2, 3)) AS b ON a.X = b.X ORDER BY a.k",
     "SELECT a.k FROM n AS a ANTI JOIN (SELECT * FROM n WHERE k IN (1, 2, 3)) AS b ON a.X = b.X ORDER BY a.k",
     "SELECT k FROM n WHERE X IN (SELECT X FROM n WHERE k < 3) ORDER BY k",

@@ -16,8 +16,8 @@ use datafusion::logical_expr::utils::{
     grouping_set_to_exprlist, merge_schema, split_conjunction_owned,
 };
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, ExprSchemable, GroupingSet, LogicalPlan, Operator, Projection,
-    Window, cast, lit,
+    Aggregate, Distinct, Expr, ExprSchemable, Filter, GroupingSet, JoinType, LogicalPlan, Operator,
+    Projection, Window, cast, lit,
 };
 use std::sync::Arc;
 use tambour_part::types::DataType;
@@ -57,9 +57,14 @@ pub(super) fn apart(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
 }
 
-/// The pass over a join: floats meet if they are the same bits, so that a NaN has partners.
+/// The pass over a join: floats meet if they are the same bits, so that a NaN has partners. WHERE above inner joins is a
+/// part of their conditions there.
 pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let LogicalPlan::Join(mut join) = plan else { return Ok(Transformed::no(plan)) };
+    let mut join = match plan {
+        LogicalPlan::Join(join) => join,
+        LogicalPlan::Filter(filter) => return filtered(filter),
+        other => return Ok(Transformed::no(other)),
+    };
     let (left, right) = (Arc::clone(join.left.schema()), Arc::clone(join.right.schema()));
     let mut is_changed = false;
     for (first, second) in &mut join.on {
@@ -75,16 +80,9 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let schema = merge_schema(&[&join.left, &join.right]);
     let mut conditions: Vec<Expr> =
         join.filter.take().map(split_conjunction_owned).unwrap_or_default();
-    let mut keys = Vec::new();
+    is_changed |= by_bits(&mut conditions, &|it| sides(it, &join), &schema)?;
     for condition in &mut conditions {
-        // What compares columns of one table is not a key, and keeps the rules of `=`.
-        if let Some((first, Operator::Eq, second)) = sides(condition, &join)
-            && is_key(&first, &schema)?
-            && is_key(&second, &schema)?
-        {
-            *condition = bits_of(first.clone(), &schema)?.eq(bits_of(second.clone(), &schema)?);
-            keys.push([first, second]);
-        } else if let Expr::BinaryExpr(binary) = condition
+        if let Expr::BinaryExpr(binary) = condition
             && binary.op == Operator::Eq
             && let Some([first, second]) =
                 nested_keys([&binary.left, &binary.right], [&schema, &schema])?
@@ -93,15 +91,65 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             is_changed = true;
         }
     }
-    is_changed |= !keys.is_empty();
-    for key in keys {
+    join.filter = conditions.into_iter().reduce(Expr::and);
+    Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
+}
+
+fn filtered(mut filter: Filter) -> Result<Transformed<LogicalPlan>> {
+    let mut conditions = split_conjunction_owned(filter.predicate.clone());
+    let schema = Arc::clone(filter.input.schema());
+    let below = |it: &Expr| sides_below(it, &filter.input);
+    let mut is_changed = by_bits(&mut conditions, &below, &schema)?;
+    for condition in &mut conditions {
+        // Of two types, which are no keys here, the comparison stays.
+        if let Some((first, Operator::Eq, second)) = below(condition)
+            && let Ok(Some([first, second])) = nested_keys([&first, &second], [&schema, &schema])
+        {
+            *condition = first.eq(second);
+            is_changed = true;
+        }
+    }
+    if let Some(predicate) = conditions.into_iter().reduce(Expr::and).filter(|_| is_changed) {
+        filter.predicate = predicate;
+    }
+    Ok(Transformed::new_transformed(LogicalPlan::Filter(filter), is_changed))
+}
+
+/// The sides of a condition of two tables that are joined somewhere below, if by inner joins alone.
+fn sides_below(condition: &Expr, plan: &LogicalPlan) -> Option<(Expr, Operator, Expr)> {
+    let LogicalPlan::Join(join) = plan else { return None };
+    if join.join_type != JoinType::Inner {
+        return None;
+    }
+    sides(condition, join)
+        .or_else(|| sides_below(condition, &join.left))
+        .or_else(|| sides_below(condition, &join.right))
+}
+
+/// Makes equalities of floats of two tables such of their bits, each without its guard; true if there were any. What compares
+/// columns of one table is not a key, and keeps the rules of `=`.
+fn by_bits(
+    conditions: &mut Vec<Expr>,
+    sides: &dyn Fn(&Expr) -> Option<(Expr, Operator, Expr)>,
+    schema: &DFSchema,
+) -> Result<bool> {
+    let mut keys = Vec::new();
+    for condition in conditions.iter_mut() {
+        if let Some((first, Operator::Eq, second)) = sides(condition)
+            && is_key(&first, schema)?
+            && is_key(&second, schema)?
+        {
+            *condition = bits_of(first.clone(), schema)?.eq(bits_of(second.clone(), schema)?);
+            keys.push([first, second]);
+        }
+    }
+    for key in &keys {
         // Each equality came with one guard.
-        if let Some(at) = conditions.iter().position(|condition| is_guard(condition, &key)) {
+        if let Some(at) = conditions.iter().position(|condition| is_guard(condition, key)) {
             conditions.remove(at);
         }
     }
-    join.filter = conditions.into_iter().reduce(Expr::and);
-    Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
+    Ok(!keys.is_empty())
 }
 
 /// Two keys as bytes, if they are arrays or tuples that the engine would lose rows by. It takes the least and the greatest of
