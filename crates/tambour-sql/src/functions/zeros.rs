@@ -101,7 +101,7 @@ fn filtered(mut filter: Filter) -> Result<Transformed<LogicalPlan>> {
     let below = |it: &Expr| sides_below(it, &filter.input);
     let mut is_changed = by_bits(&mut conditions, &below, &schema)?;
     for condition in &mut conditions {
-        // Of two types, which are no keys here, the comparison stays.
+        // Two types that JOIN does not take are compared.
         if let Some((first, Operator::Eq, second)) = below(condition)
             && let Ok(Some([first, second])) = nested_keys([&first, &second], [&schema, &schema])
         {
@@ -126,13 +126,12 @@ fn sides_below(condition: &Expr, plan: &LogicalPlan) -> Option<(Expr, Operator, 
         .or_else(|| sides_below(condition, &join.right))
 }
 
+/// Finds the sides of a condition of two tables.
+type Sides<'a> = dyn Fn(&Expr) -> Option<(Expr, Operator, Expr)> + 'a;
+
 /// Makes equalities of floats of two tables such of their bits, each without its guard; true if there were any. What compares
 /// columns of one table is not a key, and keeps the rules of `=`.
-fn by_bits(
-    conditions: &mut Vec<Expr>,
-    sides: &dyn Fn(&Expr) -> Option<(Expr, Operator, Expr)>,
-    schema: &DFSchema,
-) -> Result<bool> {
+fn by_bits(conditions: &mut Vec<Expr>, sides: &Sides, schema: &DFSchema) -> Result<bool> {
     let mut keys = Vec::new();
     for condition in conditions.iter_mut() {
         if let Some((first, Operator::Eq, second)) = sides(condition)
