@@ -279,8 +279,10 @@ fn tuple_of(mut all: Vec<Expr>) -> Expr {
         all[0] = inner;
     }
     let tuple = Expr::Function(call("struct", all));
-    otherwise
-        .map_or_else(|| tuple.clone(), |it| Expr::Function(call(it.mark(), vec![tuple.clone()])))
+    match otherwise {
+        Some(otherwise) => Expr::Function(call(otherwise.mark(), vec![tuple])),
+        None => tuple,
+    }
 }
 
 /// The aggregate that a text names, and its parameters: `topK(3)`.

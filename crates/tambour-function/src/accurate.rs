@@ -4,11 +4,11 @@
 use super::access::{Kind, takes, wide_integers};
 use super::arithmetic::integer;
 use super::civil;
-use super::moment::{self, constant_integer, ticks_per_second, zone_argument};
+use super::moment::{self, constant_integer, zone_argument};
+use super::reading::Reader;
 use super::retype::{first, own_function, retyped, target};
 use super::text::Texts;
 use super::value::parse;
-use super::zone::Zone;
 use super::{Call, Function, Operand, Signature, bare, cast, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
@@ -354,28 +354,10 @@ fn days(
 }
 
 fn instants(call: &Call, is_null: bool) -> Result<ArrayRef, FunctionError> {
-    let (per_second, step, zone) = match bare(call.result) {
-        DataType::DateTime { zone } => (1, 1, zone.clone()),
-        DataType::DateTime64 { precision, zone } => {
-            let per_second = ticks_per_second(*precision);
-            (per_second, per_second / 10_i64.pow(u32::from(*precision)), zone.clone())
-        }
-        _ => return Err(wrong(call.name, "its result is an instant")),
-    };
-    let is_narrow = matches!(bare(call.result), DataType::DateTime { .. });
-    let zone = Zone::of(zone.as_deref())?;
+    let reader = Reader::of(call)?;
+    // An empty text is the start of 1970, but no DateTime, as there.
     let read = |text: &[u8]| {
-        // An empty text is the start of 1970, but no DateTime, as there.
-        if text.is_empty() && !is_narrow {
-            return Some(0);
-        }
-        let (seconds, nanoseconds) = parse::date_time(text, &zone)?;
-        if is_narrow {
-            return (0..=i64::from(u32::MAX)).contains(&seconds).then_some(seconds);
-        }
-        let fraction = i64::from(nanoseconds) / (1_000_000_000 / per_second);
-        let tick = seconds.checked_mul(per_second)?.checked_add(fraction)?;
-        Some(tick - tick.rem_euclid(step))
+        if text.is_empty() && !reader.is_narrow() { Some(0) } else { reader.read(text) }
     };
     let ticks = read_each(call, (!is_null).then_some(0), read)?;
     moment::from_ticks(ticks.into_iter().collect::<Int64Array>(), bare(call.result))

@@ -5,12 +5,11 @@
 use super::access::wide_integers;
 use super::arithmetic::integer;
 use super::element::default_of;
-use super::moment::{constant_integer, from_ticks, ticks_per_second, zone_argument};
+use super::moment::{constant_integer, from_ticks, zone_argument};
 use super::number::filled;
+use super::reading::Reader;
 use super::retype::first;
 use super::text::Texts;
-use super::value::parse;
-use super::zone::Zone;
 use super::{Call, Function, Operand, Signature, bare, expect_count, find_in_queries, wrong};
 use crate::FunctionError;
 use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
@@ -99,38 +98,21 @@ fn is_written_out(text: &[u8], has_fraction: bool) -> bool {
 }
 
 fn instants(call: &Call) -> Result<ArrayRef, FunctionError> {
-    let (per_second, step, zone) = match call.result {
-        DataType::DateTime { zone } => (1, 1, zone),
-        DataType::DateTime64 { precision, zone } => {
-            let per_second = ticks_per_second(*precision);
-            (per_second, per_second / 10_i64.pow(u32::from(*precision)), zone)
-        }
-        _ => return Err(wrong(call.name, "its result is an instant")),
-    };
-    let is_narrow = matches!(call.result, DataType::DateTime { .. });
-    let zone = Zone::of(zone.as_deref())?;
-    let read = |text: &[u8]| {
-        let (seconds, nanoseconds) = parse::date_time(text, &zone)?;
-        if is_narrow {
-            return (0..=i64::from(u32::MAX)).contains(&seconds).then_some(seconds);
-        }
-        let fraction = i64::from(nanoseconds) / (1_000_000_000 / per_second);
-        let tick = seconds.checked_mul(per_second)?.checked_add(fraction)?;
-        Some(tick - tick.rem_euclid(step))
-    };
+    let reader = Reader::of(call)?;
     let texts = Texts::of(&call.values(0)?);
     let of_row = |row: usize| {
         let text = unfilled(texts.value(row).unwrap_or_default());
         if !text.iter().any(u8::is_ascii_digit) {
             return Ok(None);
         }
-        let found = if is_written_out(text, !is_narrow) { read(text) } else { None };
+        let is_read = is_written_out(text, !reader.is_narrow());
+        let found = if is_read { reader.read(text) } else { None };
         found.map(Some).ok_or_else(|| {
             call.value_error(row, format!("{:?} is not clearly a date and time", shown(text)))
         })
     };
     let found = (0..texts.len()).map(of_row).collect::<Result<Int64Array, _>>()?;
-    let at = if is_narrow { 2 } else { 3 };
+    let at = if reader.is_narrow() { 2 } else { 3 };
     or_default(call, &from_ticks(found, call.result)?, at)
 }
 

@@ -4,13 +4,12 @@ use super::access::{Failure, Kind, takes};
 use super::civil;
 use super::moment::{self, Moments, expect_moment, zone_argument};
 use super::pattern::{MONTHS, WEEKDAYS};
-use super::reading::constant;
-use super::text::Texts;
+use super::reading::{after_pattern, constant, day_of_year};
 use super::value::time::Cursor;
 use super::zone::{Clock, Fixed, Zone, with_clock};
 use super::{Call, Function, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
-use arrow_array::{ArrayRef, Int64Array};
+use arrow_array::ArrayRef;
 use std::fmt::Write;
 use tambour_part::types::DataType;
 
@@ -256,12 +255,7 @@ impl Found {
         let year = self.year.unwrap_or(if has_date { YEAR } else { 1970 });
         let day = match self.of_year {
             None => civil::date(year, self.month.unwrap_or(1), self.day.unwrap_or(1))?,
-            Some(number) => {
-                let year = i32::try_from(year).ok()?;
-                let length = if civil::is_leap(year) { 366 } else { 365 };
-                let number = i32::try_from(number).ok().filter(|it| (1..=length).contains(it))?;
-                civil::to_days(year, 1, 1) + number - 1
-            }
+            Some(number) => day_of_year(year, number)?,
         };
         let hour = self.hour + if self.is_half && self.is_afternoon { 12 } else { 0 };
         Some((day, i64::from(hour * 3_600 + self.minute * 60 + self.second)))
@@ -287,23 +281,16 @@ fn parse(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
         DataType::DateTime { zone } => Zone::of(zone.as_deref())?,
         _ => return Err(wrong(call.name, "its result is a DateTime")),
     };
-    let texts = Texts::of(&call.values(0)?);
-    let of_row = |row: usize| {
-        let Some(text) = texts.value(row) else { return Ok(None) };
+    after_pattern(call, failure, &pattern, |row, text| {
         let instant = read(text, &parts).map(|(day, time)| zone.instant(day, time));
-        match (instant.filter(|instant| *instant >= 0), failure) {
-            (Some(instant), _) if u32::try_from(instant).is_ok() => Ok(Some(instant)),
+        match instant.filter(|instant| *instant >= 0) {
             // It wraps around there.
-            (Some(_), _) => Err(call.value_error(row, "the time is past 2106-02-07 06:28:15")),
-            (None, Failure::Zero) => Ok(Some(0)),
-            (None, Failure::Null) => Ok(None),
-            (None, Failure::Error) => {
-                Err(call.value_error(row, format!("the text is not of the pattern {pattern:?}")))
+            Some(late) if u32::try_from(late).is_err() => {
+                Err(call.value_error(row, "the time is after 2106-02-07 06:28:15"))
             }
+            found => Ok(found),
         }
-    };
-    let instants = (0..texts.len()).map(of_row).collect::<Result<Int64Array, _>>()?;
-    moment::from_ticks(instants, bare(call.result))
+    })
 }
 
 #[cfg(test)]

@@ -148,6 +148,14 @@ fn microseconds(cursor: &mut Cursor) -> Option<i64> {
     Some(i64::from(digits(cursor, width.max(1))?) * 10_i64.pow(missing))
 }
 
+/// A day by its number in the year, from 1 on.
+pub(super) fn day_of_year(year: u32, number: u32) -> Option<i32> {
+    let year = i32::try_from(year).ok()?;
+    let length = if civil::is_leap(year) { 366 } else { 365 };
+    let number = i32::try_from(number).ok().filter(|it| (1..=length).contains(it))?;
+    Some(civil::to_days(year, 1, 1) + number - 1)
+}
+
 /// The instant of a text after a pattern, and microseconds; what the pattern does not say is that of 1970-01-01 00:00:00.
 fn read(text: &[u8], parts: &[Part], zone: &Zone) -> Option<(i64, i64)> {
     let mut cursor = Cursor(text);
@@ -201,12 +209,7 @@ fn read(text: &[u8], parts: &[Part], zone: &Zone) -> Option<(i64, i64)> {
     }
     let date = match of_year {
         None => civil::date(year, month, day)?,
-        Some(number) => {
-            let year = i32::try_from(year).ok()?;
-            let length = if civil::is_leap(year) { 366 } else { 365 };
-            let number = i32::try_from(number).ok().filter(|it| (1..=length).contains(it))?;
-            civil::to_days(year, 1, 1) + number - 1
-        }
+        Some(number) => day_of_year(year, number)?,
     };
     let time = i64::from(hour * 3_600 + minute * 60 + second);
     Some((zone.instant(date, time), fraction))
@@ -220,17 +223,28 @@ fn by_pattern(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> 
         DataType::DateTime64 { zone, .. } => (Zone::of(zone.as_deref())?, false),
         _ => return Err(wrong(call.name, "its result is an instant")),
     };
+    after_pattern(call, failure, &pattern, |_, text| {
+        let instant = read(text, &parts, &zone).and_then(|(seconds, fraction)| {
+            if is_narrow {
+                return (0..=i64::from(u32::MAX)).contains(&seconds).then_some(seconds);
+            }
+            seconds.checked_mul(MICROSECONDS)?.checked_add(fraction)
+        });
+        Ok(instant)
+    })
+}
+
+/// The instants of texts that `read` takes by their rows, and what stands for others.
+pub(super) fn after_pattern(
+    call: &Call,
+    failure: Failure,
+    pattern: &str,
+    read: impl Fn(usize, &[u8]) -> Result<Option<i64>, FunctionError>,
+) -> Result<ArrayRef, FunctionError> {
     let texts = Texts::of(&call.values(0)?);
-    let read = |text: &[u8]| {
-        let (seconds, fraction) = read(text, &parts, &zone)?;
-        if is_narrow {
-            return (0..=i64::from(u32::MAX)).contains(&seconds).then_some(seconds);
-        }
-        seconds.checked_mul(MICROSECONDS)?.checked_add(fraction)
-    };
     let of_row = |row: usize| {
         let Some(text) = texts.value(row) else { return Ok(None) };
-        match (read(text), failure) {
+        match (read(row, text)?, failure) {
             (Some(instant), _) => Ok(Some(instant)),
             (None, Failure::Zero) => Ok(Some(0)),
             (None, Failure::Null) => Ok(None),
@@ -269,34 +283,54 @@ fn is_clear(text: &[u8]) -> bool {
     }
 }
 
-fn by_effort(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
-    let (per_second, step, zone) = match bare(call.result) {
-        DataType::DateTime64 { precision, zone } => {
-            let per_second = ticks_per_second(*precision);
-            (per_second, per_second / 10_i64.pow(u32::from(*precision)), zone)
-        }
-        DataType::DateTime { zone } => (1, 1, zone),
-        _ => return Err(wrong(call.name, "its result is an instant")),
-    };
-    let is_narrow = matches!(bare(call.result), DataType::DateTime { .. });
-    let zone = Zone::of(zone.as_deref())?;
-    let order = if call.name.contains("US") { Order::MonthFirst } else { Order::DayFirst };
-    let texts = Texts::of(&call.values(0)?);
-    let read = |text: &[u8]| {
-        let (seconds, nanoseconds) = parse::date_time(text, &zone)?;
-        if is_narrow {
+/// Reads texts that are written out as instants of a call's result.
+pub(super) struct Reader {
+    per_second: i64,
+    /// Ticks between two instants that the type has.
+    step: i64,
+    is_narrow: bool,
+    zone: Zone,
+}
+
+impl Reader {
+    pub(super) fn of(call: &Call) -> Result<Self, FunctionError> {
+        let (per_second, step, zone) = match bare(call.result) {
+            DataType::DateTime64 { precision, zone } => {
+                let per_second = ticks_per_second(*precision);
+                (per_second, per_second / 10_i64.pow(u32::from(*precision)), zone)
+            }
+            DataType::DateTime { zone } => (1, 1, zone),
+            _ => return Err(wrong(call.name, "its result is an instant")),
+        };
+        let is_narrow = matches!(bare(call.result), DataType::DateTime { .. });
+        Ok(Self { per_second, step, is_narrow, zone: Zone::of(zone.as_deref())? })
+    }
+    /// True for a DateTime.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.is_narrow
+    }
+    /// Ticks; `None` for a text of anything else, and for one out of the years of a DateTime.
+    pub(super) fn read(&self, text: &[u8]) -> Option<i64> {
+        let (seconds, nanoseconds) = parse::date_time(text, &self.zone)?;
+        if self.is_narrow {
             return (0..=i64::from(u32::MAX)).contains(&seconds).then_some(seconds);
         }
-        let fraction = i64::from(nanoseconds) / (1_000_000_000 / per_second);
-        let tick = seconds.checked_mul(per_second)?.checked_add(fraction)?;
-        Some(tick - tick.rem_euclid(step))
-    };
+        let fraction = i64::from(nanoseconds) / (1_000_000_000 / self.per_second);
+        let tick = seconds.checked_mul(self.per_second)?.checked_add(fraction)?;
+        Some(tick - tick.rem_euclid(self.step))
+    }
+}
+
+fn by_effort(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
+    let reader = Reader::of(call)?;
+    let order = if call.name.contains("US") { Order::MonthFirst } else { Order::DayFirst };
+    let texts = Texts::of(&call.values(0)?);
     let of_row = |row: usize| {
         let Some(text) = texts.value(row) else { return Ok(None) };
         let found = if is_clear(text) {
-            read(text)
+            reader.read(text)
         } else {
-            effort::rewritten(text, order).and_then(|text| read(&text))
+            effort::rewritten(text, order).and_then(|text| reader.read(&text))
         };
         // What has no digit is certainly no date.
         let is_hopeless = !text.iter().any(u8::is_ascii_digit);

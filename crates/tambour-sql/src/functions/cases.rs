@@ -3,6 +3,7 @@
 use super::literal::{bare_type, field_of};
 use super::typed::{check_kept, of_case};
 use super::{alike, comparison};
+use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, plan_err};
 use datafusion::error::Result;
@@ -11,9 +12,9 @@ use tambour_part::types::DataType;
 
 /// The results of a CASE are of one type.
 pub(super) fn chosen(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let is_changed = case.expr.is_some();
+    let had_operand = case.expr.is_some();
     let mut case = without_operand(case, schema)?;
-    let is_changed = alike::made_of_case(&mut case, schema)? || is_changed;
+    let is_changed = alike::made_of_case(&mut case, schema)? || had_operand && case.expr.is_none();
     let data_type = of_case(&case, schema);
     let results = case.when_then_expr.iter().map(|(_, then)| &**then);
     check_kept(data_type.as_ref(), results.chain(case.else_expr.as_deref()), schema)?;
@@ -21,23 +22,44 @@ pub(super) fn chosen(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>>
     Ok(if is_changed { Transformed::yes(typed.data) } else { typed })
 }
 
-/// `CASE x WHEN y` with conditions, which the engine compares by rules of its own, and does not know for all types: a NULL
-/// meets a NULL, a NaN meets nothing.
+/// `CASE x WHEN y` with conditions where the engine compares by rules of its own, or does not know the type: a NULL meets a
+/// NULL, a NaN meets nothing. Else it stays, and x is computed once.
 fn without_operand(mut case: Case, schema: &DFSchema) -> Result<Case> {
     let Some(operand) = case.expr.take() else { return Ok(case) };
-    if let Some(fixed @ DataType::FixedString(_)) = bare_type(&*field_of(&operand, schema)?) {
+    let field = field_of(&operand, schema)?;
+    if let Some(fixed @ DataType::FixedString(_)) = bare_type(&field) {
         return plan_err!("CASE x WHEN does not take {fixed}: write CASE WHEN x = ...");
     }
-    for (value, _) in &mut case.when_then_expr {
+    let mut is_engines = is_plain(field.data_type());
+    let mut conditions = Vec::with_capacity(case.when_then_expr.len());
+    for (value, _) in &case.when_then_expr {
         let equal = BinaryExpr::new(operand.clone(), Operator::Eq, value.clone());
         let planned = match comparison::of_rows(&equal, schema)? {
             None => comparison::plan(&operand, Operator::Eq, value, schema)?,
             planned => planned,
         };
-        let equal = planned.unwrap_or(Expr::BinaryExpr(equal));
         let may_be_null = operand.nullable(schema)? && value.nullable(schema)?;
+        is_engines &= planned.is_none() && !may_be_null;
+        let equal = planned.unwrap_or(Expr::BinaryExpr(equal));
         let both = || operand.as_ref().clone().is_null().and(value.as_ref().clone().is_null());
-        **value = if may_be_null { both().or(equal) } else { equal };
+        conditions.push(if may_be_null { both().or(equal) } else { equal });
+    }
+    if is_engines {
+        case.expr = Some(operand);
+        return Ok(case);
+    }
+    if operand.is_volatile() {
+        return plan_err!("CASE x WHEN does not take this random x: give it a name in a subquery");
+    }
+    for ((value, _), condition) in case.when_then_expr.iter_mut().zip(conditions) {
+        **value = condition;
     }
     Ok(case)
+}
+
+/// True for types whose equality is the engine's.
+fn is_plain(data_type: &ArrowType) -> bool {
+    use ArrowType::{Boolean, Utf8, Utf8View};
+    data_type.is_primitive() && !data_type.is_floating()
+        || matches!(data_type, Boolean | Utf8 | Utf8View)
 }

@@ -142,27 +142,36 @@ pub(super) fn check_set(fields: &[FieldRef; 2]) -> Result<()> {
 
 /// True for types with the same dates and times in the same places of arrays and tuples, if with any.
 pub(super) fn have_same_moments(left: &DataType, right: &DataType) -> bool {
-    use DataType::{Array, Date, Date32, DateTime, DateTime64, Nullable, Tuple};
-    let is_moment =
-        |it: &DataType| matches!(it, Date | Date32 | DateTime { .. } | DateTime64 { .. });
-    match (left, right) {
-        (Nullable(inner), other) | (other, Nullable(inner)) => have_same_moments(inner, other),
-        (Array(a), Array(b)) => have_same_moments(a, b),
-        (Tuple(a), Tuple(b)) => a.iter().zip(b).all(|(a, b)| have_same_moments(&a.1, &b.1)),
-        (a, b) => a == b || !is_moment(a) && !is_moment(b),
-    }
+    let is_moment = |it: &DataType| is_day(it) || is_time(it);
+    all_pairs(left, right, &|a, b| a == b || !is_moment(a) && !is_moment(b))
 }
 
 /// True for dates beside times, also in arrays and tuples.
 fn are_other_moments(left: &DataType, right: &DataType) -> bool {
-    use DataType::{Array, Date, Date32, DateTime, DateTime64, Nullable, Tuple};
+    !all_pairs(left, right, &|a, b| !(is_day(a) && is_time(b) || is_time(a) && is_day(b)))
+}
+
+fn is_day(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Date | DataType::Date32)
+}
+
+fn is_time(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::DateTime { .. } | DataType::DateTime64 { .. })
+}
+
+/// True if all types in the same places of arrays and tuples are such a pair.
+fn all_pairs(
+    left: &DataType,
+    right: &DataType,
+    is_pair: &dyn Fn(&DataType, &DataType) -> bool,
+) -> bool {
+    use DataType::{Array, Nullable, Tuple};
     match (left, right) {
-        (Nullable(inner), other) | (other, Nullable(inner)) => are_other_moments(inner, other),
-        (Array(a), Array(b)) => are_other_moments(a, b),
-        (Tuple(a), Tuple(b)) => a.iter().zip(b).any(|(a, b)| are_other_moments(&a.1, &b.1)),
-        (Date | Date32, DateTime { .. } | DateTime64 { .. })
-        | (DateTime { .. } | DateTime64 { .. }, Date | Date32) => true,
-        _ => false,
+        (Nullable(inner), other) => all_pairs(inner, other, is_pair),
+        (other, Nullable(inner)) => all_pairs(other, inner, is_pair),
+        (Array(a), Array(b)) => all_pairs(a, b, is_pair),
+        (Tuple(a), Tuple(b)) => a.iter().zip(b).all(|(a, b)| all_pairs(&a.1, &b.1, is_pair)),
+        (a, b) => is_pair(a, b),
     }
 }
 

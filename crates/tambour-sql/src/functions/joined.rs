@@ -11,7 +11,7 @@ use datafusion::common::{
 };
 use datafusion::error::Result;
 use datafusion::functions_window::expr_fn::row_number;
-use datafusion::logical_expr::utils::split_conjunction_owned;
+use datafusion::logical_expr::utils::{split_conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprFunctionExt, Join, LogicalPlan, LogicalPlanBuilder,
     Operator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, SortExpr, Volatility, lit,
@@ -105,6 +105,12 @@ fn counted(join: &Join) -> Result<LogicalPlan> {
         .join_detailed(side(&join.right)?, join.join_type, keys, None, join.null_equality)?
         .project(wanted)?
         .build()
+}
+
+/// True for a join with a mark that says which rows it takes.
+pub(super) fn is_strict(join: &Join) -> bool {
+    let is_mark = |it: &Expr| matches!(it, Expr::ScalarFunction(call) if Strictness::of_mark(call.name()).is_some());
+    join.filter.as_ref().is_some_and(|filter| split_conjunction(filter).into_iter().any(is_mark))
 }
 
 /// The sides of a comparison, the left table's first.

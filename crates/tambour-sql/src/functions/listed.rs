@@ -4,7 +4,7 @@
 use super::literal::{bare_type, field_of};
 use super::order::Order;
 use super::scalar;
-use super::typed::{Typed, needs_name, of_call};
+use super::typed::{Typed, holds, needs_name, of_call};
 use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, plan_err};
@@ -84,16 +84,8 @@ pub(super) fn extreme(
 
 /// Refuses maps and what holds them: the engine has no order of them, and keeps the first.
 pub(super) fn check_map(name: &str, data_type: Option<&DataType>) -> Result<()> {
-    fn holds_map(data_type: &DataType) -> bool {
-        match data_type {
-            DataType::Map(..) => true,
-            DataType::Array(item) => holds_map(item),
-            DataType::Tuple(elements) => elements.iter().any(|(_, item)| holds_map(item)),
-            _ => false,
-        }
-    }
     match data_type {
-        Some(data_type) if holds_map(data_type) => {
+        Some(data_type) if holds(data_type, &|it| matches!(it, DataType::Map(..))) => {
             plan_err!("{name} does not take {data_type}: it has no order here")
         }
         _ => Ok(()),

@@ -28,15 +28,15 @@ fn is_shown_otherwise(data_type: &DataType) -> bool {
 }
 
 /// True for a type that is such a one, or has one inside.
-fn holds(data_type: &DataType, is_one: &dyn Fn(&DataType) -> bool) -> bool {
-    match data_type {
-        DataType::Nullable(inner) | DataType::LowCardinality(inner) | DataType::Array(inner) => {
-            holds(inner, is_one)
+pub(super) fn holds(data_type: &DataType, is_one: &dyn Fn(&DataType) -> bool) -> bool {
+    use DataType::{Array, LowCardinality, Map, Nullable, Tuple};
+    is_one(data_type)
+        || match data_type {
+            Nullable(inner) | LowCardinality(inner) | Array(inner) => holds(inner, is_one),
+            Map(key, value) => holds(key, is_one) || holds(value, is_one),
+            Tuple(elements) => elements.iter().any(|(_, element)| holds(element, is_one)),
+            _ => false,
         }
-        DataType::Map(key, value) => holds(key, is_one) || holds(value, is_one),
-        DataType::Tuple(elements) => elements.iter().any(|(_, element)| holds(element, is_one)),
-        other => is_one(other),
-    }
 }
 
 /// True if a NULL that is written out is all that there is in some place of a type.

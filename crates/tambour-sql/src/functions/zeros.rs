@@ -1,12 +1,13 @@
-//! Floats as keys: `-0.` and `0.` are two values for GROUP BY, DISTINCT, sets and joins of ClickHouse, which look at the bits,
-//! and one for the engine. Here such keys become integers of the same bits, and floats again after. PARTITION BY has one zero
-//! there, and two in the engine.
+//! Floats, and arrays and tuples, as keys. `-0.` and `0.` are two values for GROUP BY, DISTINCT, sets and joins of ClickHouse,
+//! which look at the bits, and one for the engine. Here such keys become integers of the same bits, and floats again after.
+//! PARTITION BY has one zero there, and two in the engine. Arrays and tuples join as bytes where the engine cannot compare them.
 
 use super::elementwise::holds_floats;
-use super::joined::sides;
+use super::joined::{is_strict, sides};
 use super::listed;
 use super::literal::{bare_type, field_of};
 use super::order::Order;
+use super::typed::holds;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue, plan_err};
@@ -115,10 +116,11 @@ fn filtered(mut filter: Filter) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::new_transformed(LogicalPlan::Filter(filter), is_changed))
 }
 
-/// The sides of a condition of two tables that are joined somewhere below, if by inner joins alone.
+/// The sides of a condition of two tables that are joined somewhere below, if by plain inner joins alone: of what ANY, ASOF and
+/// PASTE JOIN take, WHERE keeps what it compares as equal.
 fn sides_below(condition: &Expr, plan: &LogicalPlan) -> Option<(Expr, Operator, Expr)> {
     let LogicalPlan::Join(join) = plan else { return None };
-    if join.join_type != JoinType::Inner {
+    if join.join_type != JoinType::Inner || is_strict(join) {
         return None;
     }
     sides(condition, join)
@@ -155,21 +157,10 @@ fn by_bits(conditions: &mut Vec<Expr>, sides: &Sides, schema: &DFSchema) -> Resu
 /// one side to filter the other, and knows neither where there is something nested, a NULL or a NaN inside; and two tables number the
 /// names of Enums each in its own way.
 fn nested_keys(sides: [&Expr; 2], schemas: [&DFSchema; 2]) -> Result<Option<[Expr; 2]>> {
-    fn has_names(data_type: &DataType) -> bool {
-        match data_type {
-            DataType::Array(item) | DataType::Nullable(item) => has_names(item),
-            DataType::Tuple(elements) => elements.iter().any(|(_, item)| has_names(item)),
-            DataType::Enum8(_) | DataType::Enum16(_) | DataType::LowCardinality(_) => true,
-            _ => false,
-        }
-    }
-    fn may_be_null(data_type: &DataType) -> bool {
-        match data_type {
-            DataType::Array(item) => may_be_null(item),
-            DataType::Tuple(elements) => elements.iter().any(|(_, item)| may_be_null(item)),
-            other => matches!(other, DataType::Nullable(_)),
-        }
-    }
+    use DataType::{Enum8, Enum16, LowCardinality, Nullable};
+    let has_names =
+        |it: &DataType| holds(it, &|it| matches!(it, Enum8(_) | Enum16(_) | LowCardinality(_)));
+    let may_be_null = |it: &DataType| holds(it, &|it| matches!(it, Nullable(_)));
     let fields = [field_of(sides[0], schemas[0])?, field_of(sides[1], schemas[1])?];
     let (Some(left), Some(right)) = (bare_type(&fields[0]), bare_type(&fields[1])) else {
         return Ok(None);
