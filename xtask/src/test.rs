@@ -142,7 +142,13 @@ pub(crate) fn oracle_in_full() -> Outcome {
     run("cargo", &["build", "--workspace", "--locked", "--bin", "tambour"])?;
     let (python, tambour) = (python.to_string_lossy(), binary("debug"));
     let tambour = tambour.to_string_lossy();
-    let everything = [("TAMBOUR", &*tambour), ("FUNCTIONS_FULL", "1"), ("TAMBOUR_ZONES", "all")];
+    let everything = [
+        ("TAMBOUR", &*tambour),
+        ("FUNCTIONS_FULL", "1"),
+        ("SHAPES_FULL", "1"),
+        ("VARIANTS", "20000"),
+        ("TAMBOUR_ZONES", "all"),
+    ];
     run_with(&python, &["-m", "pytest", "-q", "oracle"], &everything)
 }
 

@@ -22,8 +22,6 @@ pub(super) const NAMES: &[&str] = &[
     "anyLast",
     "argMin",
     "argMax",
-    "min_by",
-    "max_by",
     "argAndMin",
     "argAndMax",
     "sumCount",
@@ -86,7 +84,6 @@ const PLAIN: &[&str] = &[
     "min",
     "max",
     "stddevPop",
-    "STD",
     "stddevSamp",
     "varPop",
     "varSamp",
@@ -99,6 +96,29 @@ const PLAIN: &[&str] = &[
 const ANY_CASE: &[&str] =
     &["count", "sum", "avg", "min", "max", "median", "stddev", "var", "any_value", "array_agg"];
 
+/// Other names, which ClickHouse takes in any case.
+const ALIASES: &[(&str, &str)] = &[
+    ("array_concat_agg", "groupArrayArray"),
+    ("bit_and", "groupBitAnd"),
+    ("bit_or", "groupBitOr"),
+    ("bit_xor", "groupBitXor"),
+    ("covar_pop", "covarPop"),
+    ("covar_samp", "covarSamp"),
+    ("max_by", "argMax"),
+    ("min_by", "argMin"),
+    ("std", "stddevPop"),
+    ("stddev", "stddevSamp"),
+    ("stddev_pop", "stddevPop"),
+    ("stddev_samp", "stddevSamp"),
+    ("var_pop", "varPop"),
+    ("var_samp", "varSamp"),
+];
+
+/// ClickHouse's name of an aggregate that is called by another one.
+pub(super) fn by_alias(written: &str) -> Option<&'static str> {
+    ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(written)).map(|(_, name)| *name)
+}
+
 /// True for names of aggregates that combinators may follow.
 pub fn is_name(written: &str) -> bool {
     let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|it| *it == written);
@@ -110,6 +130,7 @@ pub(super) fn is_one(function: &Function) -> bool {
     let Some(written) = name(function) else { return false };
     let is_known = NAMES.iter().chain(PLAIN).chain(gathered::names()).any(|name| *name == written)
         || ANY_CASE.iter().any(|name| name.eq_ignore_ascii_case(written))
+        || by_alias(written).is_some()
         || base_of_if(written).is_some()
         || combinator::split(written).is_some();
     is_known && function.over.is_none()
@@ -177,7 +198,7 @@ pub(super) fn rewrite(
         "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => {
             distinct(function, written)?;
         }
-        "argMin" | "argMax" | "min_by" | "max_by" => extreme(function, written)?,
+        "argMin" | "argMax" => extreme(function, written)?,
         "argAndMin" | "argAndMax" => return both(function, written).map(Some),
         "sumCount" => return sum_count(function, written).map(Some),
         _ if written.eq_ignore_ascii_case("array_agg") => {
@@ -303,10 +324,7 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), DialectError> {
         // All rows are alike: the first one it is.
         return Ok(());
     }
-    let options = OrderByOptions {
-        asc: Some(matches!(written, "argMin" | "min_by")),
-        nulls_first: Some(false),
-    };
+    let options = OrderByOptions { asc: Some(written == "argMin"), nulls_first: Some(false) };
     let order = OrderByExpr { expr: by, options, with_fill: None };
     if let FunctionArguments::List(list) = &mut function.args {
         list.clauses.push(FunctionArgumentClause::OrderBy(vec![order]));

@@ -4,7 +4,7 @@ use super::ambiguous::Scope;
 use super::columns::Catalog;
 use super::grammar::Grammar;
 use super::lexical::{closing, is_keyword, next};
-use super::{call, refused};
+use super::{call, marks, refused};
 use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::error::DataFusionError;
@@ -198,6 +198,8 @@ fn joined(
         members.push(relation);
         rest = joins;
     }
+    // Those of one Nested have the same length.
+    let is_listed = members.len() > 1;
     let arrays = members.into_iter().map(|it| array(it, catalog)).collect::<Result<Vec<_>, _>>()?;
     let mut arrays: Vec<(Expr, Ident)> =
         arrays.into_iter().flat_map(|array| nested.arrays(array, catalog)).collect();
@@ -224,7 +226,7 @@ fn joined(
         }
     }
     let first = shadowed.first().cloned();
-    over(&mut from[at], arrays, keeps_empty, &shadowed)?;
+    over(&mut from[at], arrays, (keeps_empty, is_listed), &shadowed)?;
     from[at].joins = rest;
     Ok(first)
 }
@@ -266,22 +268,29 @@ impl VisitorMut for Columns {
 pub(super) fn below(select: &mut Select, arrays: Vec<(Expr, Ident)>) -> Result<(), DialectError> {
     for array in arrays {
         if let Some(table) = select.from.first_mut() {
-            over(table, vec![array], false, &BTreeSet::new())?;
+            over(table, vec![array], (false, false), &BTreeSet::new())?;
         }
     }
     Ok(())
 }
 
-/// A subquery of a table and the elements of some arrays, side by side.
+/// A subquery of a table and the elements of some arrays, side by side. Empty arrays may keep their row, and the lengths may
+/// have to be looked at.
 fn over(
     below: &mut TableWithJoins,
-    arrays: Vec<(Expr, Ident)>,
-    keeps_empty: bool,
+    mut arrays: Vec<(Expr, Ident)>,
+    (keeps_empty, is_listed): (bool, bool),
     shadowed: &BTreeSet<String>,
 ) -> Result<(), DialectError> {
     let base = std::mem::take(&mut below.joins);
     let alias = if base.is_empty() { name(&below.relation) } else { None };
     let mut query = parsed(&text(&arrays, shadowed))?;
+    if is_listed {
+        let all = arrays.iter().map(|(array, _)| array.clone()).collect();
+        if let Some((first, _)) = arrays.first_mut() {
+            *first = Expr::Function(call::call(marks::ALIGNED, all));
+        }
+    }
     if let SetExpr::Select(inner) = &mut *query.body
         && let Some(table) = inner.from.first_mut()
     {

@@ -23,7 +23,6 @@ const RENAMED: &[(&str, &str)] = &[
     ("array", "make_array"),
     ("arrayJoin", "unnest"),
     ("toTypeName", "toTypeName"),
-    ("array_remove", "array_remove_all"),
     ("stddevPopStable", "stddev_pop"),
     ("stddevSampStable", "stddev"),
     ("varPopStable", "var_pop"),
@@ -32,7 +31,6 @@ const RENAMED: &[(&str, &str)] = &[
     ("covarSampStable", "covar_samp"),
     ("corrStable", "corr"),
     ("stddevPop", "stddev_pop"),
-    ("STD", "stddev_pop"),
     ("stddevSamp", "stddev"),
     ("varPop", "var_pop"),
     ("varSamp", "var"),
@@ -154,7 +152,11 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
                 *expr = meant::matched(take(left), take(right), form);
             }
         }
-        Expr::Interval(interval) => quote_interval(interval),
+        Expr::Interval(interval) => quote_interval(interval)?,
+        Expr::Extract { field: DateTimeField::Epoch, expr: inner, .. } => {
+            let inner = std::mem::replace(&mut **inner, number("0"));
+            *expr = Expr::Function(call("toUnixTimestamp", vec![inner]));
+        }
         Expr::RLike { negated, expr: text, pattern, .. } => {
             let found = meant::matches(take(text), take(pattern));
             *expr = if *negated {
@@ -330,7 +332,11 @@ pub(super) fn set_arguments(function: &mut Function, expressions: Vec<Expr>) {
 }
 
 fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectError> {
-    let Some(written) = name(function).map(str::to_owned) else { return Ok(None) };
+    let Some(mut written) = name(function).map(str::to_owned) else { return Ok(None) };
+    if let Some(known) = aggregate::by_alias(&written) {
+        rename(function, known);
+        known.clone_into(&mut written);
+    }
     if let Some(replacement) = aggregate::rewrite(function, &written)? {
         return Ok(Some(replacement));
     }
@@ -544,7 +550,7 @@ fn interval_of(name: &str, argument: Expr) -> Expr {
         number if number.parse::<i64>().is_ok() => {
             let mut interval = interval(&number, unit);
             if let Expr::Interval(interval) = &mut interval {
-                quote_interval(interval);
+                quote_integer(interval);
             }
             interval
         }
@@ -559,8 +565,26 @@ fn interval_of(name: &str, argument: Expr) -> Expr {
     }
 }
 
+/// `INTERVAL 1.5 DAY` is one day, as in ClickHouse.
+fn quote_interval(interval: &mut Interval) -> Result<(), DialectError> {
+    let text = interval.value.to_string();
+    if interval.leading_field.is_some() && text.parse::<i64>().is_err() {
+        let bare = text.trim_matches('\'');
+        if bare != text && bare.parse::<f64>().is_ok() && bare.parse::<i64>().is_err() {
+            return Err(refused(interval.to_string(), "in quotes it takes a whole number"));
+        }
+        if let Ok(float) = text.parse::<f64>() {
+            #[expect(clippy::cast_possible_truncation, reason = "what is too long is refused")]
+            let whole = float as i64;
+            *interval.value = number(&whole.to_string());
+        }
+    }
+    quote_integer(interval);
+    Ok(())
+}
+
 /// `INTERVAL 1 DAY` as `INTERVAL '1' DAY`.
-fn quote_interval(interval: &mut Interval) {
+fn quote_integer(interval: &mut Interval) {
     let text = interval.value.to_string();
     let Ok(number) = text.trim_matches('\'').parse::<i64>() else { return };
     let is_quarter = matches!(interval.leading_field, Some(DateTimeField::Quarter));

@@ -77,6 +77,9 @@ impl Otherwise {
 /// `join_use_nulls` says.
 pub const JOINED: &str = "\u{1f}joined";
 
+/// The name of the function that gives the first of its arrays, if all of them have the same length.
+pub const ALIGNED: &str = "\u{1f}aligned";
+
 /// The name of a result that has the name of another, for the time of planning.
 pub fn numbered(name: &str, number: usize) -> String {
     format!("{name}{BEFORE_NUMBER}{number}")

@@ -19,7 +19,6 @@ pub(super) const NAMES: &[&str] = &[
     "leadInFrame",
     "instr",
     "isNullable",
-    "generateUUIDv4",
     "rowNumberInAllBlocks",
     "matchCaseInsensitive",
     "notMatchCaseInsensitive",
@@ -182,12 +181,6 @@ pub(super) fn rewrite(
         }
         "log" => {
             rename(function, "ln");
-            None
-        }
-        // An argument tells two calls apart there; here every call has values of its own.
-        "generateuuidv4" => {
-            set_arguments(function, Vec::new());
-            rename(function, "uuid");
             None
         }
         "rownumberinallblocks" => {

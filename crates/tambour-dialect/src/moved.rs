@@ -51,7 +51,8 @@ pub(super) fn unit_of(field: &DateTimeField) -> String {
         DateTimeField::Week(None) => "week".to_owned(),
         other => other.to_string().to_ascii_lowercase(),
     };
-    name.strip_suffix('s').unwrap_or(&name).to_owned()
+    // `ns` is not a plural.
+    name.strip_suffix('s').filter(|it| it.len() > 2).unwrap_or(&name).to_owned()
 }
 
 /// Units that the engine's intervals have, and whose sums have ClickHouse's type.
@@ -71,7 +72,9 @@ fn by_column(side: &mut Expr, is_back: bool) -> Option<(&'static str, Expr)> {
         return None;
     };
     let unit = unit_of(unit);
-    if is_constant(value) && is_whole(&unit) {
+    // Of no hours the engine makes no interval, and the Date beside it would stay one.
+    let is_zero = value.to_string().trim_matches('\'').parse::<i64>() == Ok(0);
+    if is_constant(value) && is_whole(&unit) && !is_zero {
         return None;
     }
     function_of(&unit, is_back).map(|name| (name, as_number(take(value))))

@@ -17,9 +17,10 @@ pub fn canonical(written: &str) -> Option<&'static str> {
 }
 
 /// Functions of the session and of chance, with their other names, which are taken in any case.
-pub const SESSION: [(&str, &[&str]); 18] = [
+pub const SESSION: [(&str, &[&str]); 19] = [
     ("currentDatabase", &["current_database", "DATABASE", "SCHEMA"]),
     ("currentUser", &["user", "current_user", "session_user"]),
+    ("generateUUIDv4", &[]),
     ("isConstant", &[]),
     ("rand", &["rand32"]),
     ("rand64", &[]),

@@ -22,7 +22,7 @@ const LONE: &[(&str, &str)] = &[
 
 /// Aggregates that are 0 where they would be NaN.
 const NEVER_NAN: &[&str] =
-    &["varPop", "varSamp", "stddevPop", "stddevSamp", "STD", "regr_sxx", "regr_syy"];
+    &["varPop", "varSamp", "stddevPop", "stddevSamp", "regr_sxx", "regr_syy"];
 
 /// For an aggregate that is NaN, and not NULL, of some rows: one that is NULL of the same rows, and never NaN of none.
 pub(super) fn witness(name: &str) -> Option<&'static str> {

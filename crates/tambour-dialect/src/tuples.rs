@@ -8,8 +8,10 @@ use crate::marks::SET;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, Query, SetExpr, TableFactor, UnaryOperator, Value,
+    visit_expressions,
 };
 use datafusion::sql::sqlparser::parser::Parser;
+use std::ops::ControlFlow;
 
 /// The elements of a tuple that is written out.
 fn elements(expr: &Expr) -> Option<Vec<Expr>> {
@@ -37,6 +39,7 @@ pub(super) fn in_list(expr: &Expr) -> Result<Option<Expr>, DialectError> {
     let is_flat = list.len() == operands.len() && list.iter().all(|item| elements(item).is_none());
     let rows: Vec<Option<Vec<Expr>>> =
         if is_flat { vec![Some(list.clone())] } else { list.iter().map(elements).collect() };
+    let has_columns = list.iter().any(|it| !is_constant(it));
     for row in rows {
         let Some(row) = row.filter(|row| row.len() == operands.len()) else {
             return Err(refused(
@@ -44,15 +47,43 @@ pub(super) fn in_list(expr: &Expr) -> Result<Option<Expr>, DialectError> {
                 format!("its set must hold tuples of {} elements", operands.len()),
             ));
         };
-        let equal = operands.iter().cloned().zip(row).map(|(left, right)| Expr::BinaryOp {
-            left: Box::new(in_parentheses(left)),
-            op: BinaryOperator::Eq,
-            right: Box::new(in_parentheses(right)),
+        if has_columns && row.iter().any(is_number_in_quotes) {
+            return Err(refused(
+                format!("{expr}"),
+                "numbers in quotes beside columns may be those of an Enum: write names, or = and OR",
+            ));
+        }
+        let equal = operands.iter().cloned().zip(row).map(|(left, right)| {
+            let left = Box::new(in_parentheses(left));
+            if !is_constant(&right) {
+                return Expr::InList { expr: left, list: vec![right], negated: false };
+            }
+            let right = Box::new(in_parentheses(right));
+            Expr::BinaryOp { left, op: BinaryOperator::Eq, right }
         });
         members.extend(balanced(equal.collect(), &BinaryOperator::And));
     }
     let Some(any) = balanced(members, &BinaryOperator::Or) else { return Ok(None) };
     Ok(Some(known(any, *negated)))
+}
+
+/// True for an expression without columns.
+fn is_constant(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |it| match it {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_continue()
+}
+
+fn is_number_in_quotes(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => text.parse::<i64>().is_ok(),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Never NULL: a comparison with NULL is false.

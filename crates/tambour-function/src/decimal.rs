@@ -391,13 +391,20 @@ pub(super) fn remainder(call: &Call) -> Result<ArrayRef, FunctionError> {
         )
     };
     let (left, right) = (side(0)?, side(1)?);
+    // Integers are taken in the width of the decimal, as there.
+    let bits = match precision {
+        0..=9 => 32,
+        10..=18 => 64,
+        _ => 128_u8,
+    };
+    let taken = |number: i256| (number << (255 - (bits - 1))) >> (255 - (bits - 1));
     let mut numbers = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
         if call.is_null(row) {
             numbers.push(None);
             continue;
         }
-        match left[row].checked_rem(right[row]) {
+        match taken(left[row]).checked_rem(taken(right[row])) {
             Some(rest) => numbers.push(Some(rest)),
             None => return Err(call.value_error(row, "division by zero")),
         }

@@ -2,7 +2,7 @@
 
 use super::arithmetic::{Integer, bits, integer, narrow, pair};
 use super::element::default_of;
-use super::math::round::wrapped;
+use super::math::round::{float_power, wrapped};
 use super::moment::constant_integer;
 use super::{Call, Function, Signature, cast, expect_count, wrong};
 use crate::FunctionError;
@@ -47,7 +47,7 @@ fn round(call: &Call) -> Result<ArrayRef, FunctionError> {
     let values = call.values(0)?;
     Ok(match call.result {
         DataType::Float64 => {
-            let power = 10_f64.powi(digits.abs());
+            let power = float_power(i64::from(digits));
             Arc::new(values.as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| {
                 if digits >= 0 {
                     (value * power).round_ties_even() / power
@@ -57,7 +57,7 @@ fn round(call: &Call) -> Result<ArrayRef, FunctionError> {
             }))
         }
         DataType::Float32 => {
-            let power = 10_f32.powi(digits.abs());
+            let power = float_power(i64::from(digits)) as f32;
             Arc::new(values.as_primitive::<Float32Type>().unary::<_, Float32Type>(|value| {
                 if digits >= 0 {
                     (value * power).round_ties_even() / power
@@ -77,7 +77,7 @@ fn round(call: &Call) -> Result<ArrayRef, FunctionError> {
             };
             let round = |bits: &i64| {
                 let number = wide(*bits);
-                wrapped(call.result, number, unit / 2, unit)
+                wrapped(call.result, number, (unit / 2, true), unit)
                     .unwrap_or_else(|| half_away(number, unit)) as i64
             };
             narrow(call, whole.iter().map(round).collect())?

@@ -434,7 +434,10 @@ fn enumeration(
             known.iter().position(|it| i128::from(it.1) == numbers[row])
         } else {
             let text = texts.value(row).unwrap_or_default();
-            known.iter().position(|it| it.0.as_bytes() == text)
+            known.iter().position(|it| it.0.as_bytes() == text).or_else(|| {
+                let number = std::str::from_utf8(text).ok()?.parse::<i64>().ok()?;
+                known.iter().position(|it| it.1 == number)
+            })
         };
         let place = place.and_then(|place| i32::try_from(place).ok());
         if place.is_none() {

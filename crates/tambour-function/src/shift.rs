@@ -68,8 +68,10 @@ pub(super) const FUNCTIONS: &[Function] = shifts! {
 impl Unit {
     fn named(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
-        Some(match name.strip_suffix('s').unwrap_or(&name) {
-            "second" | "ss" | "" => Self::Second,
+        // `ns` and `ms` are not plurals.
+        let singular = name.strip_suffix('s').filter(|it| it.len() > 2).unwrap_or(&name);
+        Some(match singular {
+            "second" | "ss" | "s" => Self::Second,
             "minute" | "mi" | "n" => Self::Minute,
             "hour" | "hh" | "h" => Self::Hour,
             "day" | "dd" | "d" => Self::Day,

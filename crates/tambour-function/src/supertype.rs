@@ -50,6 +50,9 @@ pub fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
         ) if scale == its && class(*precision) == class(*other) => Some(left.clone()),
         (DataType::Decimal { precision, scale }, other)
         | (other, DataType::Decimal { precision, scale }) => decimal(*precision, *scale, other),
+        // ClickHouse makes Bools of numbers that have no more bits, which are not known of those that are written out.
+        (DataType::Bool, DataType::UInt8 | DataType::Int64)
+        | (DataType::UInt8 | DataType::Int64, DataType::Bool) => None,
         _ => {
             let (a, b) = (integer(left)?, integer(right)?);
             if a.is_signed == b.is_signed {

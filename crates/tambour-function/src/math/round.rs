@@ -176,26 +176,54 @@ fn of_integer(number: i128, unit: i128, way: Way) -> i128 {
     }
 }
 
-/// The multiple where what is added on the way leaves the type, and wraps around. Narrow positive numbers have room.
+/// The multiple where what is added on the way leaves the type, and wraps around: of a type without such multiples it is 0.
+/// Halves of narrow numbers are added in 32 bits, where those have room; the whole step below them is taken before.
 pub(in super::super) fn wrapped(
     data_type: &DataType,
     number: i128,
-    added: i128,
+    (added, is_half): (i128, bool),
     unit: i128,
 ) -> Option<i128> {
     let Integer { bits, is_signed } = integer(data_type)?;
     let low = if is_signed { -(1_i128 << (bits - 1)) } else { 0 };
-    let toward = if number < 0 { number - added } else { number + added };
-    let has_room = number >= 0 && bits < 32;
-    if has_room || (low..low + (1_i128 << bits)).contains(&toward) {
+    let range = low..low + (1_i128 << bits);
+    if unit >= range.end {
+        return Some(0);
+    }
+    let is_narrow = bits < 32 && is_half;
+    let toward = match (number < 0, is_narrow) {
+        (false, true) => return None,
+        (true, true) => number - unit,
+        (true, false) => number - added,
+        (false, false) => number + added,
+    };
+    if range.contains(&toward) {
         return None;
     }
     let around = (toward - low).rem_euclid(1_i128 << bits) + low;
+    let around = if is_narrow { around + added } else { around };
     Some(around / unit * unit)
 }
 
+/// A power of ten for floats. ClickHouse keeps it in 64 bits, which those above have no room in.
+pub(in super::super) fn float_power(digits: i64) -> f64 {
+    u32::try_from(digits.unsigned_abs())
+        .ok()
+        .and_then(|digits| 10_u64.checked_pow(digits))
+        .unwrap_or(u64::MAX) as f64
+}
+
 fn power(digits: i64) -> i128 {
-    10_i128.pow(digits.unsigned_abs().min(37) as u32)
+    10_i128.pow(digits.unsigned_abs().min(38) as u32)
+}
+
+/// The digits of the greatest power of ten that the number of a decimal holds.
+fn most_digits(precision: u8) -> i64 {
+    match precision {
+        0..=9 => 9,
+        10..=18 => 18,
+        _ => 38,
+    }
 }
 
 fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
@@ -203,7 +231,7 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
     let digits = constant_integer(call.name, &signatures, 1)?.unwrap_or(0).clamp(-40, 40);
     match call.result {
         DataType::Float32 => {
-            let (floats, unit) = (call.floats(0)?, 10_f32.powi(digits.unsigned_abs() as i32));
+            let (floats, unit) = (call.floats(0)?, float_power(digits) as f32);
             call.make_floats(|row| {
                 let float = floats.get(row) as f32;
                 let scaled = if digits >= 0 { float * unit } else { float / unit };
@@ -212,7 +240,7 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
             })
         }
         DataType::Float64 => {
-            let (floats, unit) = (call.floats(0)?, 10_f64.powi(digits.unsigned_abs() as i32));
+            let (floats, unit) = (call.floats(0)?, float_power(digits));
             call.make_floats(|row| {
                 let float = floats.get(row);
                 if digits >= 0 {
@@ -222,10 +250,15 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
                 }
             })
         }
-        DataType::Decimal { scale, .. } => {
+        DataType::Decimal { precision, scale } => {
             let values = call.values(0)?;
             let dropped = i64::from(*scale) - digits;
             match values.as_primitive_opt::<Decimal128Type>() {
+                // ClickHouse has no room for such a power of ten.
+                Some(decimals) if dropped > most_digits(*precision) => {
+                    let none: PrimitiveArray<Decimal128Type> = decimals.unary(|_| 0);
+                    Ok(Arc::new(none.with_data_type(values.data_type().clone())))
+                }
                 Some(decimals) if dropped > 0 => {
                     let unit = power(dropped);
                     let rounded: PrimitiveArray<Decimal128Type> =
@@ -252,7 +285,7 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
                     Way::HalfToEven => unit / 2,
                     _ => 0,
                 };
-                wrapped(call.result, number, added, unit)
+                wrapped(call.result, number, (added, way == Way::HalfToEven), unit)
                     .unwrap_or_else(|| of_integer(number, unit, way))
             })
         }

@@ -3,9 +3,10 @@
 use super::{Node, counted, expression, plain, size};
 use crate::merged::MergedScanExec;
 use crate::travel::{groups_stock, is_runs};
+use arrow::datatypes::DataType;
 use datafusion::common::JoinType;
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{LexOrdering, PhysicalExprRef, PhysicalSortExpr};
+use datafusion::physical_expr::expressions::{CastExpr, Column, Literal};
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalExprRef, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -227,12 +228,13 @@ fn equalities(on: &[(PhysicalExprRef, PhysicalExprRef)]) -> String {
 /// Operators that change rows one by one or pass them on.
 fn rows(plan: &Arc<dyn ExecutionPlan>) -> Option<Words> {
     if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
-        let is_renaming = projection.expr().iter().all(|it| it.expr.is::<Column>());
+        let is_renaming =
+            projection.expr().iter().all(|it| without_cast(it.expr.as_ref()).is::<Column>());
         if is_renaming {
             return Some((String::new(), Vec::new()));
         }
         let columns = projection.expr().iter().map(|it| {
-            let text = expression(it.expr.as_ref());
+            let text = expression(without_cast(it.expr.as_ref()));
             if text == it.alias { text } else { format!("{text} AS {}", it.alias) }
         });
         let head = if is_known(plan) { "Known without reading" } else { "Compute" };
@@ -272,6 +274,15 @@ fn rows(plan: &Arc<dyn ExecutionPlan>) -> Option<Words> {
         return Some(("Gather streams".to_owned(), limit.into_iter().collect()));
     }
     plan.is::<CooperativeExec>().then(|| (String::new(), Vec::new()))
+}
+
+/// A count without the cast that takes its sign away.
+fn without_cast(expr: &dyn PhysicalExpr) -> &dyn PhysicalExpr {
+    let Some(cast) = expr.downcast_ref::<CastExpr>() else { return expr };
+    let inner = cast.expr().as_ref();
+    let is_count = inner.downcast_ref::<Column>().is_some_and(|it| it.name().starts_with("count("));
+    let is_count = is_count || inner.is::<Literal>();
+    if is_count && *cast.cast_type() == DataType::UInt64 { inner } else { expr }
 }
 
 /// True for a row of constants that takes the place of an aggregate.

@@ -32,9 +32,9 @@ pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPl
     let plan = plan.transform_up_with_subqueries(average::of_decimals)?.data;
     let plan = plan.transform_up_with_subqueries(|plan| {
         let plan = with_partners(plan)?;
-        let plan = if joins || aggregates { plan.recompute_schema()? } else { plan };
+        let plan = plan.recompute_schema()?;
         let values = match &plan {
-            LogicalPlan::Join(join) if joins => partners(join)?,
+            LogicalPlan::Join(join) => partners(join, joins)?,
             LogicalPlan::Aggregate(node) => {
                 let schema = node.input.schema();
                 let values = node.aggr_expr.iter().map(|expr| of_nothing(expr, schema, aggregates));
@@ -49,7 +49,7 @@ pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPl
             _ => Vec::new(),
         };
         if values.iter().all(Option::is_none) {
-            return Ok(Transformed::new_transformed(plan, joins || aggregates));
+            return Ok(Transformed::yes(plan));
         }
         with(plan, &values).map(Transformed::yes)
     })?;
@@ -95,7 +95,7 @@ impl Value {
 }
 
 /// The defaults of the columns of a join that are NULL only where there is no partner.
-fn partners(join: &Join) -> Result<Vec<Option<Value>>> {
+fn partners(join: &Join, are_all: bool) -> Result<Vec<Option<Value>>> {
     let (left, right) = match join.join_type {
         JoinType::Left => (false, true),
         JoinType::Right => (true, false),
@@ -107,7 +107,13 @@ fn partners(join: &Join) -> Result<Vec<Option<Value>>> {
         schema.fields().iter().map(move |field| (is_missing, field))
     });
     let value = |(is_missing, field): (bool, &FieldRef)| {
-        (is_missing && !field.is_nullable()).then(|| Value::of(field)).transpose()
+        // An array is never NULL, whatever `join_use_nulls` says.
+        let is_nested = matches!(
+            field.data_type(),
+            ArrowType::List(_) | ArrowType::Map(..) | ArrowType::Struct(_)
+        );
+        let is_filled = is_missing && !field.is_nullable() && (are_all || is_nested);
+        is_filled.then(|| Value::of(field)).transpose()
     };
     fields.map(value).collect()
 }

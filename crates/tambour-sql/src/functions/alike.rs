@@ -58,7 +58,11 @@ pub(super) fn made<'a>(
     if shown(&mut expressions, schema)? {
         return Ok(true);
     }
-    if counted(&mut expressions, schema)?
+    if counted(&mut expressions, schema)? {
+        super::written::of_all(&mut expressions, schema)?;
+        return Ok(true);
+    }
+    if whole_decimals(&mut expressions, schema)?
         || exact_floats(&mut expressions, schema)?
         || wide_floats(&mut expressions, schema)?
     {
@@ -131,6 +135,36 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     for (expr, data_type) in expressions.iter_mut().zip(&types) {
         if data_type.as_ref().is_some_and(is_float) {
             **expr = called("toString", expr);
+            is_changed = true;
+        }
+    }
+    Ok(is_changed)
+}
+
+/// Integers that are written out beside decimals of one type are such, if they fit; true if there were any.
+fn whole_decimals(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    let mut found = None;
+    for expr in expressions.iter() {
+        if matches!(**expr, Expr::Literal(ScalarValue::Int64(Some(_)), None)) {
+            continue;
+        }
+        match field_of(expr, schema)?.data_type() {
+            decimal @ ArrowType::Decimal128(..)
+                if found.as_ref().is_none_or(|it| it == decimal) =>
+            {
+                found = Some(decimal.clone());
+            }
+            ArrowType::Null => {}
+            _ => return Ok(false),
+        }
+    }
+    let Some(decimal) = found else { return Ok(false) };
+    let mut is_changed = false;
+    for expr in expressions {
+        if let Expr::Literal(value @ ScalarValue::Int64(Some(_)), None) = &**expr
+            && let Ok(value) = value.cast_to(&decimal)
+        {
+            **expr = Expr::Literal(value, None);
             is_changed = true;
         }
     }
@@ -291,6 +325,15 @@ fn counted(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         present().next().is_some_and(|(_, first)| bare_type(first) == Some(DataType::Bool))
             && present().all(is_byte);
     for (expr, field) in expressions.iter_mut().zip(&fields) {
+        if let Expr::Literal(value, _) = &**expr
+            && is_bool
+            && field.data_type().is_numeric()
+            && !matches!(value.cast_to(&ArrowType::Int64)?, ScalarValue::Int64(Some(0 | 1)))
+        {
+            return plan_err!(
+                "{value} beside a Bool is one in ClickHouse: convert it, or the Bool by toUInt8"
+            );
+        }
         if is_bool && field.data_type().is_numeric() {
             **expr = expr.clone().not_eq(lit(0_u8));
         } else if !is_bool && is_flag(field) {

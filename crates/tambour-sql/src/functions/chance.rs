@@ -30,6 +30,12 @@ impl Chance {
         let unit = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
         unit
     }
+    /// The bits of a UUID of version 4, in the order of its bytes (RFC 9562, 5.4).
+    pub(super) fn uuid(&mut self) -> [u8; 16] {
+        let bits = u128::from(self.next()) << 64 | u128::from(self.next());
+        let version = 0xf << 76 | 0b11 << 62;
+        (bits & !version | 0x4 << 76 | 0b10 << 62).to_be_bytes()
+    }
     pub(super) fn text(&mut self, length: u64, is_printable: bool) -> String {
         // From the blank to the tilde; bytes that are a text are those below 128.
         let (first, count) = if is_printable { (32, 95) } else { (0, 128) };

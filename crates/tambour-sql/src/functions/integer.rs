@@ -15,6 +15,14 @@ impl Integer {
     pub(super) fn is_signed(self) -> bool {
         self.is_signed
     }
+    /// True if every float of 32 bits holds it.
+    pub(super) fn is_short(self) -> bool {
+        self.bits <= 16
+    }
+    /// True if every float of 64 bits holds it.
+    pub(super) fn is_exact(self) -> bool {
+        self.bits <= 32
+    }
 }
 
 /// The integer type of a field, if it has one.
@@ -41,6 +49,44 @@ pub(super) fn of_operand(expr: &Expr, field: &Field) -> Option<Integer> {
     let needed = u64::BITS - magnitude.leading_zeros() + u32::from(is_signed);
     let bits = [8, 16, 32].into_iter().find(|bits| needed <= u32::from(*bits)).unwrap_or(64);
     Some(Integer { bits, is_signed })
+}
+
+/// The type of a remainder: it has as many bits as the divisor, or more where there is a sign.
+pub(super) fn of_remainder(left: Integer, right: Integer) -> ArrowType {
+    match (left.is_signed, right.bits) {
+        (false, 8) => ArrowType::UInt8,
+        (false, 16) => ArrowType::UInt16,
+        (false, 32) => ArrowType::UInt32,
+        (false, _) => ArrowType::UInt64,
+        (true, 8) => ArrowType::Int16,
+        (true, 16) => ArrowType::Int32,
+        (true, _) => ArrowType::Int64,
+    }
+}
+
+/// The type that holds all of some integers; `None` if some have 64 bits and no sign, and others a sign.
+pub(super) fn common(integers: &[Integer]) -> Option<ArrowType> {
+    let most = |is_signed: bool| {
+        let some = integers.iter().filter(|it| it.is_signed == is_signed);
+        some.map(|it| it.bits).max()
+    };
+    Some(match (most(true), most(false)) {
+        (None, Some(8)) => ArrowType::UInt8,
+        (None, Some(16)) => ArrowType::UInt16,
+        (None, Some(32)) => ArrowType::UInt32,
+        (None, Some(_)) => ArrowType::UInt64,
+        (Some(signed), unsigned) => {
+            let wider = unsigned.map_or(0, |bits| if signed > bits { 0 } else { bits * 2 });
+            match signed.max(wider) {
+                8 => ArrowType::Int8,
+                16 => ArrowType::Int16,
+                32 => ArrowType::Int32,
+                64 => ArrowType::Int64,
+                _ => return None,
+            }
+        }
+        (None, None) => return None,
+    })
 }
 
 /// The type in which both operands are computed.

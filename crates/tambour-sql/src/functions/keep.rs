@@ -5,20 +5,20 @@
 //! ClickHouse's type of a column is metadata of its field, which the engine's functions and aggregates drop. [`Typed`] puts
 //! it back around what they return.
 
-use super::aggregate::{Summand, is_moment};
+use super::aggregate::Summand;
 use super::elementwise::holds_floats;
-use super::literal::{bare_type, field_of, fitted, fitted_to, named, text};
+use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, text};
 use super::order::Order;
-use super::quantile::engines_own;
 use super::typed::{Typed, check_kept, needs_name, of_call};
-use super::{alike, comparison, correlated, default, listed, nested, scalar, shown};
+use super::{
+    alike, among, comparison, correlated, default, finish, listed, nested, operators, scalar, shown,
+};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
-    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionDefinition,
-    WindowFunctionParams,
+    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionParams,
 };
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
@@ -28,10 +28,12 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
-use tambour_part::types::DataType;
+use tambour_function as function;
+use tambour_part::types::{DataType, TYPE_KEY};
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = plan.transform_up_with_subqueries(super::once::drawn)?.data;
     let plan = plan.transform_up_with_subqueries(alike::check_sets)?.data;
     let plan = plan.transform_up_with_subqueries(super::marked::sets)?.data;
     let plan = plan.transform_up_with_subqueries(super::using::merged)?.data;
@@ -48,22 +50,25 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let source = scan.source.schema();
         schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
     }
-    let finish = finishes(&plan, &schema);
+    let finish = finish::all(&plan, &schema);
     let defaults = defaults_of(&plan)?;
     let names = NamePreserver::new(&plan);
     let is_join = matches!(plan, LogicalPlan::Join(_));
     let is_grouped = is_grouped(&plan)?;
     let plan = plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let rewritten = expr.transform_up(|expr| match expr {
-            Expr::AggregateFunction(call) => aggregate(call, &schema, is_grouped),
-            Expr::BinaryExpr(ref binary) if !is_join => {
-                match comparison::of_rows(binary, &schema)? {
-                    Some(planned) => Ok(Transformed::yes(planned)),
-                    None => rewrite(expr, &schema),
+        let narrowed = super::written::narrowed(expr, &schema)?;
+        let rewritten = narrowed.transform_data(|expr| {
+            expr.transform_up(|expr| match expr {
+                Expr::AggregateFunction(call) => aggregate(call, &schema, is_grouped),
+                Expr::BinaryExpr(ref binary) if !is_join => {
+                    match comparison::of_rows(binary, &schema)? {
+                        Some(planned) => Ok(Transformed::yes(planned)),
+                        None => rewrite(expr, &schema),
+                    }
                 }
-            }
-            _ => rewrite(expr, &schema),
+                _ => rewrite(expr, &schema),
+            })
         })?;
         Ok(rewritten.update_data(|expr| name.restore(expr)))
     })?;
@@ -73,7 +78,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let plan = if finish.iter().all(Option::is_none) {
         plan
     } else {
-        Transformed::yes(finished(plan.data, &finish)?)
+        Transformed::yes(finish::projected(plan.data, &finish)?)
     };
     if defaults.iter().all(Option::is_none) {
         return Ok(plan);
@@ -169,131 +174,24 @@ fn has_own_order(data_type: &DataType) -> bool {
     }
 }
 
-/// What must be done to a value when an aggregate has made it.
-#[derive(Clone, Debug)]
-struct Finish {
-    /// Turned back from the form in which it was compared.
-    form: Option<(Order, ArrowType)>,
-    /// Given its type.
-    data_type: Option<DataType>,
-    /// What stands where the frame has no such row.
-    default: Option<Expr>,
-    /// Made a date or an instant of a number.
-    moment: Option<ArrowType>,
-}
-
-/// One entry per aggregate or window function of a node, which are the last columns of it.
-fn finishes(plan: &LogicalPlan, schema: &DFSchema) -> Vec<Option<Finish>> {
-    let expressions = match plan {
-        LogicalPlan::Aggregate(aggregate) => &aggregate.aggr_expr,
-        LogicalPlan::Window(window) => &window.window_expr,
-        _ => return Vec::new(),
-    };
-    expressions.iter().map(|expr| finish_of(expr, schema)).collect()
-}
-
-fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
-    let (name, arguments) = match expr {
-        Expr::Alias(alias) => return finish_of(&alias.expr, schema),
-        Expr::AggregateFunction(call) => (call.func.name(), &call.params.args),
-        Expr::WindowFunction(call) => (call.fun.name(), &call.params.args),
-        _ => return None,
-    };
-    let field = match arguments.first()? {
-        Expr::ScalarFunction(call) if call.name() == Summand::NAME => {
-            return average_of(call, schema).filter(|_| name == "avg");
-        }
-        // What a tuple is made of has names of types only after the pass.
-        first => {
-            let first = first.clone().transform_up(|expr| rewrite(expr, schema)).ok()?.data;
-            first.to_field(schema).ok()?.1
-        }
-    };
-    let data_type = bare_type(&field)?;
-    let extreme = matches!(name, "min" | "max");
-    let form = extreme.then(|| form_of(name, &field)).flatten();
-    let form = form.map(|form| (form.back(), field.data_type().clone()));
-    let data_type = match name {
-        "min" | "max" | "first_value" | "last_value" | "any_value" | "nth_value" | "lag"
-        | "lead" => Some(data_type),
-        "array_agg" => Some(DataType::Array(Box::new(data_type))),
-        _ => None,
-    };
-    let data_type = data_type.filter(needs_name);
-    let is_of_frame = matches!(expr, Expr::WindowFunction(_))
-        && matches!(name, "nth_value" | "first_value" | "last_value")
-        && !field.is_nullable();
-    let default = is_of_frame.then(|| default::literal(&field).ok()).flatten();
-    let is_finished = form.is_some() || data_type.is_some() || default.is_some();
-    is_finished.then_some(Finish { form, data_type, default, moment: None })
-}
-
-/// The average of dates is a date, of instants an instant.
-fn average_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
-    let field = call.args.first()?.to_field(schema).ok()?.1;
-    let moment = Some(field.data_type()).filter(|it| is_moment(it)).cloned();
-    moment.as_ref()?;
-    Some(Finish { form: None, data_type: bare_type(&field), default: None, moment })
-}
-
-/// The form in which the least or greatest values of a type are found.
-fn form_of(aggregate: &str, field: &Field) -> Option<Order> {
-    match bare_type(field)? {
-        DataType::Float32 | DataType::Float64 if field.data_type().is_floating() => {
-            Some(if aggregate == "max" { Order::NanLeast } else { Order::NanGreatest })
-        }
-        other => Order::of_comparison(&other),
-    }
-}
-
-/// A projection above a node that finishes its last columns.
-fn finished(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<LogicalPlan> {
-    let schema = Arc::clone(plan.schema());
-    let first = schema.fields().len().saturating_sub(finish.len());
-    let shown = schema.iter().enumerate().filter(|(_, (_, field))| !is_number_of_set(field.name()));
-    let columns = shown.map(|(index, (qualifier, field))| {
-        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-        let finish =
-            index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
-        let Some(Finish { form, data_type, default, moment }) = finish else { return Ok(column) };
-        // Halves go to the even neighbour.
-        let column = match (moment, scalar::call("roundBankers", vec![column.clone()])) {
-            (Some(_), Some(rounded)) => rounded,
-            _ => column,
-        };
-        let column = match moment {
-            Some(ArrowType::Date32) => cast(cast(column, ArrowType::Int32), ArrowType::Date32),
-            Some(instant) => cast(cast(column, ArrowType::Int64), instant.clone()),
-            None => column,
-        };
-        let column = match form {
-            Some((form @ (Order::Uuid | Order::Wide { .. } | Order::WideBack), _)) => {
-                form.udf().call(vec![column])
-            }
-            Some((form, float)) if *float == ArrowType::Float64 => form.udf().call(vec![column]),
-            Some((form, other)) => cast(form.udf().call(vec![column]), other.clone()),
-            None => column,
-        };
-        let column = match default {
-            Some(default) => when(column.clone().is_null(), default.clone()).otherwise(column)?,
-            None => column,
-        };
-        let column = match data_type {
-            Some(data_type) => Typed::call(column, data_type),
-            None => column,
-        };
-        Ok(column.alias_qualified(qualifier.cloned(), field.name()))
-    });
-    let columns = columns.collect::<Result<Vec<_>>>()?;
-    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
-}
-
 fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let field = field_of(&list.expr, schema)?;
     let Some(data_type) = bare_type(&field) else {
         return Ok(Transformed::no(Expr::InList(list)));
     };
     let is_nested = matches!(data_type, DataType::Array(_) | DataType::Tuple(_));
+    if !is_nested && list.list.iter().any(Expr::any_column_refs) {
+        return among::of_columns(list, schema).map(Transformed::yes);
+    }
+    if let DataType::Tuple(elements) = &data_type
+        && list.list.iter().any(Expr::any_column_refs)
+    {
+        let elements: Vec<DataType> =
+            elements.iter().map(|(_, it)| function::bare(it).clone()).collect();
+        for item in &list.list {
+            among::check_tuple(item, &elements, schema)?;
+        }
+    }
     for item in &list.list {
         comparison::check(&[Arc::clone(&field), field_of(item, schema)?])?;
         if is_nested && item.any_column_refs() && listed::is_own(&data_type, false) {
@@ -310,6 +208,16 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
         return Ok(Transformed::yes(Expr::InList(list)));
     }
     for item in &mut list.list {
+        if let (DataType::Tuple(elements), Expr::ScalarFunction(tuple)) = (&data_type, &mut *item) {
+            for (part, (_, element)) in tuple.args.iter_mut().zip(elements) {
+                let Expr::Literal(value, _) = &*part else { continue };
+                if let Some(name) =
+                    text(value).and_then(|it| enum_name(function::bare(element), it))
+                {
+                    *part = lit(name);
+                }
+            }
+        }
         if let Some(fitted) = fitted_to(item, &field, &data_type)? {
             *item = fitted;
         }
@@ -337,7 +245,7 @@ fn with_pattern(like: Like, schema: &DFSchema) -> Transformed<Expr> {
     }
 }
 
-fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
         Expr::InList(list) => in_list(list, schema),
         Expr::Like(like) => Ok(with_pattern(like, schema)),
@@ -354,12 +262,19 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             Ok(Transformed::yes(Expr::Between(between)))
         }
         Expr::BinaryExpr(binary) => {
-            let planned = compared_late(&binary, schema)?;
+            let planned = match operators::planned_again(&binary, schema)? {
+                None => compared_late(&binary, schema)?,
+                planned => planned,
+            };
             Ok(match planned {
                 Some(planned) => Transformed::yes(planned),
                 None => Transformed::no(Expr::BinaryExpr(binary)),
             })
         }
+        Expr::Cast(_) => Ok(match operators::remainder_again(&expr, schema)? {
+            Some(planned) => Transformed::yes(planned),
+            None => Transformed::no(expr),
+        }),
         Expr::Case(case) => super::cases::chosen(case, schema),
         Expr::ScalarFunction(mut call) if call.name() == "toTypeName" => {
             let named =
@@ -533,7 +448,7 @@ fn aggregate(
         return Ok(Transformed::yes(first));
     }
     let is_changed = extreme(call.func.name(), &mut call.params.args, schema)?
-        | engines_own(&mut call.func, &call.params.args, schema)?;
+        | numbered(call.func.name(), &mut call.params.args, schema)?;
     let mut is_reordered = false;
     if call.func.name() == "first_value" {
         for sort in &mut call.params.order_by {
@@ -554,14 +469,9 @@ fn aggregate(
 
 fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let name = call.fun.name().to_owned();
-    let is_changed = extreme(&name, &mut call.params.args, schema)?;
-    let is_moved = neighbour(&name, &mut call.params.args, schema)?
-        | match &mut call.fun {
-            WindowFunctionDefinition::AggregateUDF(function) => {
-                engines_own(function, &call.params.args, schema)?
-            }
-            WindowFunctionDefinition::WindowUDF(_) => false,
-        };
+    let is_changed = extreme(&name, &mut call.params.args, schema)?
+        | numbered(&name, &mut call.params.args, schema)?;
+    let is_moved = neighbour(&name, &mut call.params.args, schema)?;
     let mut is_reordered = false;
     let is_far = has_distances(&call.params.window_frame);
     if is_far {
@@ -602,6 +512,11 @@ fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<boo
             .map(|nanoseconds| IntervalMonthDayNano::new(0, 0, nanoseconds)),
         _ => None,
     };
+    if field.is_nullable() {
+        return plan_err!(
+            "a RANGE frame with a distance does not take values that may be NULL: order by assumeNotNull(x)"
+        );
+    }
     match &data_type {
         DataType::Date | DataType::Date32 | DataType::DateTime { .. } => {}
         other if Order::of_comparison(other).is_some() => {
@@ -642,6 +557,19 @@ fn neighbour(name: &str, arguments: &mut Vec<Expr>, schema: &DFSchema) -> Result
     Ok(true)
 }
 
+/// What an aggregate makes of conditions it makes of numbers; a Bool stays one.
+fn numbered(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool> {
+    let mut is_changed = false;
+    for argument in arguments.iter_mut().filter(|_| name != "count") {
+        let field = argument.to_field(schema)?.1;
+        if *field.data_type() == ArrowType::Boolean && !field.metadata().contains_key(TYPE_KEY) {
+            *argument = cast(argument.clone(), ArrowType::UInt8);
+            is_changed = true;
+        }
+    }
+    Ok(is_changed)
+}
+
 fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool> {
     let ([argument], "min" | "max") = (arguments, name) else { return Ok(false) };
     let field = argument.to_field(schema)?.1;
@@ -649,7 +577,7 @@ fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool
         check_nested(&data_type, name)?;
         alike::check_extreme(name, &data_type)?;
     }
-    let Some(form) = form_of(name, &field) else { return Ok(false) };
+    let Some(form) = finish::form_of(name, &field) else { return Ok(false) };
     *argument = form.udf().call(vec![argument.clone()]);
     Ok(true)
 }

@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion::logical_expr::{Expr, ExprSchemable, lit};
 use std::sync::Arc;
 use tambour_function::Operand;
 use tambour_part::types::{DataType, Strings, TYPE_KEY};
@@ -61,6 +61,9 @@ pub(super) fn fitted(expr: &Expr, other: &Field) -> Result<Option<Expr>> {
 pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Result<Option<Expr>> {
     let Expr::Literal(value, _) = expr else { return Ok(None) };
     let fitted = match (data_type, text(value), value) {
+        (DataType::Enum8(_) | DataType::Enum16(_), Some(text), _) => {
+            return Ok(enum_name(data_type, text).map(lit));
+        }
         (DataType::Uuid, Some(text), _) => Some(read("toUUID", text)?),
         (DataType::Ipv4, Some(text), _) => Some(read("toIPv4", text)?),
         (DataType::Ipv6, Some(text), _) => Some(read("toIPv6", text)?),
@@ -71,6 +74,12 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
                 return Ok(None);
             };
             Some(ScalarValue::FixedSizeBinary(size, Some(bytes)))
+        }
+        (DataType::Float32 | DataType::Float64, Some(text), _)
+            if text.bytes().all(|it| it.is_ascii_digit() || matches!(it, b'-' | b'.')) =>
+        {
+            let Ok(number) = text.parse::<f64>() else { return Ok(None) };
+            return Ok(Some(lit(ScalarValue::Float64(Some(number)).cast_to(other.data_type())?)));
         }
         (DataType::Int256, _, ScalarValue::Int64(Some(number))) => Some(wide(*number)),
         (DataType::UInt256, _, ScalarValue::Int64(Some(number @ 0..))) => Some(wide(*number)),
@@ -90,6 +99,18 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
         _ => None,
     };
     Ok(fitted.map(|value| Expr::Literal(value, Some(named(data_type)))))
+}
+
+/// The name of the value whose number a text is, unless it is a name itself.
+pub(super) fn enum_name<'a>(data_type: &'a DataType, text: &str) -> Option<&'a str> {
+    let known: Vec<(&str, i16)> = match data_type {
+        DataType::Enum8(known) => known.iter().map(|(it, n)| (&**it, i16::from(*n))).collect(),
+        DataType::Enum16(known) => known.iter().map(|(it, n)| (&**it, *n)).collect(),
+        _ => Vec::new(),
+    };
+    let number = text.parse::<i16>().ok()?;
+    let is_name = known.iter().any(|it| it.0 == text);
+    known.iter().find(|it| !is_name && it.1 == number).map(|it| it.0)
 }
 
 /// The bytes of an integer of 256 bits, the lowest first.

@@ -8,7 +8,9 @@
 
 mod absent;
 mod aggregate;
+mod aligned;
 mod alike;
+mod among;
 mod array;
 mod average;
 mod cases;
@@ -18,8 +20,10 @@ mod correlated;
 mod decimals;
 mod default;
 mod elementwise;
+mod finish;
 mod gather;
 mod integer;
+mod interpolated;
 pub(crate) mod joined;
 mod keep;
 mod lambda;
@@ -28,6 +32,7 @@ mod literal;
 mod logic;
 mod marked;
 mod nested;
+mod once;
 mod operators;
 mod order;
 pub(crate) mod otherwise;
@@ -41,6 +46,7 @@ mod tuple;
 mod typed;
 mod united;
 mod using;
+mod written;
 mod zeros;
 
 pub(crate) use absent::present;
@@ -88,6 +94,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for mark in joined::marks().chain(otherwise::marks()) {
         context.register_udf(mark);
     }
+    context.register_udf(ScalarUDF::new_from_impl(aligned::Aligned::new()));
     context.register_udf(ScalarUDF::new_from_impl(array::WrittenArray::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::Tuple::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::TupleElement::new()));

@@ -3,7 +3,7 @@
 //! [`comparison`] has its own room. DataFusion alone would let `UInt8 - UInt8` wrap around and cut `5 / 2` to 2.
 
 use super::array::WrittenArray;
-use super::integer::{integer, of_operand, wide};
+use super::integer::{integer, of_operand, of_remainder, wide};
 use super::literal::{bare_type, field_of, ticks_per_second};
 use super::tuple::Tuple;
 use super::typed::Typed;
@@ -218,6 +218,52 @@ fn arithmetic(
     Ok(Some(binary(operand(left, left_field), operator, operand(right, right_field))))
 }
 
+/// The arithmetic of integers whose types are others than was known when it was planned ([`super::written`], counts); `None` if
+/// it is right: both operands are of the type that it is computed in, and cast to it unless they have 64 bits themselves.
+pub(super) fn planned_again(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
+    if !matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply) {
+        return Ok(None);
+    }
+    let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
+    let is_float = |field: &FieldRef| field.data_type().is_floating();
+    if !fields.iter().all(|field| integer(field).is_some() || is_float(field)) {
+        return Ok(None);
+    }
+    let is_cast = |side: &Expr| matches!(side, Expr::Cast(_));
+    let is_right = |(side, field): (&Expr, &FieldRef)| match field.data_type() {
+        // A difference has a sign.
+        ArrowType::UInt64 => binary.op != Operator::Minus,
+        ArrowType::Int64 | ArrowType::Float64 => true,
+        data_type => is_cast(side) && data_type.is_integer(),
+    };
+    let mut sides = [&*binary.left, &*binary.right].into_iter().zip(&fields);
+    if fields[0].data_type() == fields[1].data_type() && sides.all(is_right) {
+        return Ok(None);
+    }
+    arithmetic(without_cast(&binary.left), binary.op, without_cast(&binary.right), schema)
+}
+
+/// The same of a remainder, which is cast to its type.
+pub(super) fn remainder_again(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let Expr::Cast(cast) = expr else { return Ok(None) };
+    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Modulo, right }) = &*cast.expr else {
+        return Ok(None);
+    };
+    if !cast.field.data_type().is_integer() {
+        return Ok(None);
+    }
+    let planned = remainder(without_cast(left), without_cast(right), schema)?;
+    Ok(planned.filter(|it| it != expr))
+}
+
+/// A literal as it was written, anything else as it is.
+fn without_cast(side: &Expr) -> &Expr {
+    match side {
+        Expr::Cast(cast) if matches!(*cast.expr, Expr::Literal(..)) => &cast.expr,
+        other => other,
+    }
+}
+
 /// The function that takes an integer past the range of an Int64 as the number that its bits are there, where the engine's
 /// operator would refuse it.
 fn wrapping(operator: Operator) -> Option<&'static str> {
@@ -259,7 +305,14 @@ fn remainder(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<Option<Expr
         if is_decimal(left)? || is_decimal(right)? {
             return Ok(scalar::call("modulo", vec![left.clone(), right.clone()]));
         }
-        return long_remainder(left, right, schema);
+        let fields = [field_of(left, schema)?, field_of(right, schema)?];
+        let operands = (of_operand(left, &fields[0]), of_operand(right, &fields[1]));
+        let (Some(left_integer), Some(right_integer)) = operands else { return Ok(None) };
+        let rest = long_remainder(left, right, schema)?;
+        let rest = rest.unwrap_or_else(|| binary(left.clone(), Operator::Modulo, right.clone()));
+        let wanted = of_remainder(left_integer, right_integer);
+        let is_wanted = rest.get_type(schema)? == wanted;
+        return Ok(Some(if is_wanted { rest } else { cast(rest, wanted) }));
     }
     let side = |side: &Expr| cast(side.clone(), ArrowType::Float64);
     Ok(scalar::call("modulo", vec![side(left), side(right)]))

@@ -1,19 +1,19 @@
 //! `quantileExact`: the value at a position of the sorted values, of their own type, without interpolation. `quantile` of
 //! decimals, dates and times: between two values, of their type.
 //!
-//! Called as `quantileExact(x, level)` after [`tambour_dialect`] has moved the parameter into the list of arguments. (Plain
-//! `quantile` of numbers is DataFusion's `percentile_cont`, which [`super::keep`] puts in its place once types are known.)
+//! Called as `quantileExact(x, level)` after [`tambour_dialect`] has moved the parameter into the list of arguments. Plain
+//! `quantile` of numbers has accumulators of its own ([`super::interpolated`]).
 
+use super::interpolated::{Grouped, Single};
 use arrow::array::{Array, ArrayRef, BooleanArray, ListArray, UInt64Array, cast::AsArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, filter, sort_to_indices, take};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float32Type, Float64Type};
-use datafusion::common::{DFSchema, ScalarValue, internal_err, plan_err};
+use datafusion::common::{ScalarValue, internal_err, plan_err};
 use datafusion::error::Result;
-use datafusion::functions_aggregate::percentile_cont::percentile_cont_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, ExprSchemable, Signature, Volatility,
+    Accumulator, AggregateUDFImpl, GroupsAccumulator, Signature, Volatility,
 };
 use datafusion::physical_expr::expressions::{CastExpr, Literal};
 use std::sync::Arc;
@@ -47,20 +47,6 @@ pub(super) fn stays(data_type: &ArrowType) -> bool {
     matches!(data_type, ArrowType::Decimal128(..) | ArrowType::Date32 | ArrowType::Timestamp(..))
 }
 
-/// Puts the engine's aggregate in the place of `quantile` of numbers; true if it was one.
-pub(super) fn engines_own(
-    function: &mut Arc<AggregateUDF>,
-    arguments: &[Expr],
-    schema: &DFSchema,
-) -> Result<bool> {
-    let (Some(first), BETWEEN) = (arguments.first(), function.name()) else { return Ok(false) };
-    if stays(&first.get_type(schema)?) {
-        return Ok(false);
-    }
-    *function = percentile_cont_udaf();
-    Ok(true)
-}
-
 impl AggregateUDFImpl for Quantile {
     fn name(&self) -> &'static str {
         if self.is_between { BETWEEN } else { "quantileExact" }
@@ -73,30 +59,51 @@ impl AggregateUDFImpl for Quantile {
     }
     fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
         match arguments.first() {
-            Some(first) if self.is_between && !stays(first) => Ok(ArrowType::Float64),
+            Some(first)
+                if self.is_between && (first.is_numeric() || first.is_null()) && !stays(first) =>
+            {
+                Ok(ArrowType::Float64)
+            }
+            Some(first) if self.is_between && !stays(first) => {
+                plan_err!("quantile does not take {first}: convert it by toFloat64(x)")
+            }
             Some(first) => Ok(first.clone()),
             None => plan_err!("{} takes an argument", self.name()),
         }
     }
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let level = args.exprs.get(1).and_then(|expr| {
-            let bare = expr.downcast_ref::<CastExpr>().map_or(expr, CastExpr::expr);
-            bare.downcast_ref::<Literal>().map(|literal| literal.value().clone())
-        });
-        let level = match level.map(|value| value.cast_to(&ArrowType::Float64)).transpose()? {
-            Some(ScalarValue::Float64(Some(level))) if (0.0..=1.0).contains(&level) => level,
-            _ => return plan_err!("the level of a quantile must be a number from 0 to 1"),
-        };
+        let level = level(&args)?;
         let data_type = args.return_field.data_type().clone();
         if self.is_between && !stays(&data_type) {
-            return plan_err!("quantile does not take this type: convert it by toFloat64(x)");
+            return Ok(Box::new(Single::new(level, args.is_distinct)));
         }
         Ok(Box::new(Values { level, is_between: self.is_between, data_type, chunks: Vec::new() }))
+    }
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        self.is_between && !stays(args.return_field.data_type())
+    }
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        Ok(Box::new(Grouped::new(level(&args)?, args.is_distinct)))
     }
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let item = Field::new_list_field(args.return_field.data_type().clone(), true);
         let name = format!("{}[values]", args.name);
         Ok(vec![Arc::new(Field::new(name, ArrowType::List(Arc::new(item)), true))])
+    }
+}
+
+/// The level that was written.
+fn level(args: &AccumulatorArgs) -> Result<f64> {
+    let level = args.exprs.get(1).and_then(|expr| {
+        let bare = expr.downcast_ref::<CastExpr>().map_or(expr, CastExpr::expr);
+        bare.downcast_ref::<Literal>().map(|literal| literal.value().clone())
+    });
+    match level.map(|value| value.cast_to(&ArrowType::Float64)).transpose()? {
+        Some(ScalarValue::Float64(Some(level))) if (0.0..=1.0).contains(&level) => Ok(level),
+        _ => plan_err!("the level of a quantile must be a number from 0 to 1"),
     }
 }
 

@@ -1,18 +1,22 @@
 //! Functions whose values come from the session or by chance. None reads a clock or a file: that is for the edges.
 
 use super::chance::{Chance, Distribution};
-use arrow::array::{ArrayRef, Float64Array, StringViewArray, UInt32Array, UInt64Array};
+use super::literal::named;
+use arrow::array::{
+    ArrayRef, FixedSizeBinaryArray, Float64Array, StringViewArray, UInt32Array, UInt64Array,
+};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Float64Type, UInt64Type};
 use datafusion::common::cast::as_primitive_array;
 use datafusion::common::{ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, TypeSignature,
-    Volatility,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    TypeSignature, Volatility,
 };
 use std::sync::Arc;
 use tambour_dialect::{DATABASE, names};
+use tambour_part::types::{DataType, Strings};
 
 /// Bytes of a text by chance at most, as in ClickHouse.
 const TEXT_MAX: u64 = 1 << 24;
@@ -45,6 +49,8 @@ enum What {
     Drawn(Distribution),
     /// A text of some length, of printable characters or of any bytes that are a text.
     Text(bool),
+    /// Of version 4.
+    Uuid,
 }
 
 /// All of them.
@@ -71,10 +77,18 @@ pub(super) fn all() -> Vec<OfSession> {
     names::SESSION.iter().filter_map(one).collect()
 }
 
+/// True for a function that draws, for each row or once for all.
+pub(super) fn is_of_chance(function: &ScalarUDF) -> bool {
+    let own = function.inner().downcast_ref::<OfSession>();
+    own.is_some_and(|own| own.what == What::Constant)
+        || function.signature().volatility == Volatility::Volatile
+}
+
 fn what(name: &str) -> Option<What> {
     Some(match name {
         "currentDatabase" => What::Database,
         "currentUser" => What::User,
+        "generateUUIDv4" => What::Uuid,
         "isConstant" => What::IsConstant,
         "rand" => What::U32,
         "rand64" => What::U64,
@@ -160,6 +174,10 @@ impl OfSession {
                 }
                 Arc::new(StringViewArray::from_iter_values(texts))
             }
+            What::Uuid => {
+                let uuids = (0..rows).map(|_| Some(chance.uuid()));
+                Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(uuids, 16)?)
+            }
             _ => return exec_err!("{} is not a function of chance", self.name),
         })
     }
@@ -184,7 +202,7 @@ impl ScalarUDFImpl for OfSession {
             What::Drawn(distribution) => distribution.parameters()..=distribution.parameters(),
             What::IsConstant | What::Text(_) => 1..=1,
             // Any value tells two calls apart, as in ClickHouse.
-            What::U32 | What::U64 | What::Canonical | What::Constant => 0..=1,
+            What::U32 | What::U64 | What::Canonical | What::Constant | What::Uuid => 0..=1,
             _ => 0..=0,
         };
         if !wanted.contains(&arguments.len()) {
@@ -197,7 +215,12 @@ impl ScalarUDFImpl for OfSession {
         }
         if !matches!(
             self.what,
-            What::IsConstant | What::Constant | What::U32 | What::U64 | What::Canonical
+            What::IsConstant
+                | What::Constant
+                | What::U32
+                | What::U64
+                | What::Canonical
+                | What::Uuid
         ) && !arguments.iter().all(ArrowType::is_numeric)
         {
             return plan_err!("{} takes numbers", self.name);
@@ -211,6 +234,7 @@ impl ScalarUDFImpl for OfSession {
             What::U64 => ArrowType::UInt64,
             What::Drawn(distribution) if distribution.is_counted() => ArrowType::UInt64,
             What::Canonical | What::Uniform | What::Drawn(_) => ArrowType::Float64,
+            What::Uuid => DataType::Uuid.arrow(Strings::Utf8),
         })
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
@@ -219,7 +243,11 @@ impl ScalarUDFImpl for OfSession {
         // The bounds of a number may be NULL; nothing else is.
         let is_nullable =
             self.what == What::Uniform && args.arg_fields.iter().any(|field| field.is_nullable());
-        Ok(Arc::new(Field::new(self.name, self.return_type(&types)?, is_nullable)))
+        let field = Field::new(self.name, self.return_type(&types)?, is_nullable);
+        Ok(Arc::new(match self.what {
+            What::Uuid => named(&DataType::Uuid).add_to_field(field),
+            _ => field,
+        }))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let text = |text: &str| ScalarValue::Utf8View(Some(text.to_owned()));

@@ -2,6 +2,7 @@
 //! of decimals that `toTypeName` is asked about.
 
 use super::literal::field_of;
+use super::scalar;
 use super::typed::{Typed, needs_name};
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{Column, DFSchema};
@@ -10,7 +11,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Operator, Projection, cast};
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
-/// A projection above an Unnest that gives its items the types that their arrays say.
+/// A projection above an Unnest that gives its items the types that their arrays say. The engine takes every item for one that
+/// may be NULL.
 pub(super) fn unnested(plan: LogicalPlan) -> Result<LogicalPlan> {
     let LogicalPlan::Unnest(unnest) = &plan else { return Ok(plan) };
     let input = unnest.input.schema();
@@ -19,7 +21,7 @@ pub(super) fn unnested(plan: LogicalPlan) -> Result<LogicalPlan> {
         let is_list = unnest.list_type_columns.iter().any(|(list, _)| *list == source);
         let field = input.fields().get(source).filter(|_| is_list)?;
         match DataType::from_field(field).ok()? {
-            DataType::Array(item) if needs_name(&item) => Some(*item),
+            DataType::Array(item) => Some(*item),
             _ => None,
         }
     };
@@ -30,14 +32,26 @@ pub(super) fn unnested(plan: LogicalPlan) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
     let columns = schema.iter().zip(types).map(|((qualifier, field), data_type)| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-        match data_type {
-            Some(data_type) => {
-                Typed::call(column, &data_type).alias_qualified(qualifier.cloned(), field.name())
-            }
-            None => column,
+        let Some(data_type) = data_type else { return column };
+        let is_present = field.is_nullable() && !may_be_null(&data_type);
+        let present =
+            is_present.then(|| scalar::call("assumeNotNull", vec![column.clone()])).flatten();
+        let item = present.unwrap_or_else(|| column.clone());
+        let is_named = needs_name(&data_type) || is_present && data_type == DataType::Bool;
+        let item = if is_named { Typed::call(item, &data_type) } else { item };
+        if item == column {
+            return column;
         }
+        item.alias_qualified(qualifier.cloned(), field.name())
     });
     Ok(LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(plan))?))
+}
+
+fn may_be_null(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::LowCardinality(inner) => may_be_null(inner),
+        other => matches!(other, DataType::Nullable(_)),
+    }
 }
 
 /// A sum, difference or product of decimals with the type that it has in ClickHouse, whose decimals are as wide as the

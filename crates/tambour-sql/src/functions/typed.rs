@@ -125,14 +125,16 @@ pub(super) fn common_of(fields: impl Iterator<Item = FieldRef>) -> Option<DataTy
     open.iter().try_fold(first, |found, field| with_nulls(found, field.data_type()))
 }
 
-/// Refuses arrays and tuples of several types to choose from, if none of them can be said and what is inside needs a name.
+/// Refuses UUIDs and addresses beside other types to choose from, and arrays and tuples with what needs a name inside, if the
+/// type of all is not known.
 pub(super) fn check_kept<'a>(
     found: Option<&DataType>,
     mut choices: impl Iterator<Item = &'a Expr>,
     schema: &DFSchema,
 ) -> Result<()> {
+    use DataType::{Array, Ipv4, Ipv6, Tuple, Uuid};
     let is_lost = |it: &DataType| {
-        matches!(it, DataType::Array(_) | DataType::Tuple(_)) && is_shown_otherwise(it)
+        matches!(it, Array(_) | Tuple(_) | Uuid | Ipv4 | Ipv6) && is_shown_otherwise(it)
     };
     if found.is_some() {
         return Ok(());

@@ -69,6 +69,7 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let (left, right) = (Arc::clone(join.left.schema()), Arc::clone(join.right.schema()));
     let mut is_changed = false;
     for (first, second) in &mut join.on {
+        as_floats(first, second, [&left, &right])?;
         if is_float(first, &left)? && first.get_type(&left)? == second.get_type(&right)? {
             *first = bits_of(first.clone(), &left)?;
             *second = bits_of(second.clone(), &right)?;
@@ -94,6 +95,21 @@ pub(super) fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
     join.filter = conditions.into_iter().reduce(Expr::and);
     Ok(Transformed::new_transformed(LogicalPlan::Join(join), is_changed))
+}
+
+/// An integer is a float where it is joined with one: 0 is not -0 there.
+fn as_floats(first: &mut Expr, second: &mut Expr, schemas: [&DFSchema; 2]) -> Result<()> {
+    let is_short = |data_type: &ArrowType| {
+        use ArrowType::{Int8, Int16, Int32, UInt8, UInt16, UInt32};
+        matches!(data_type, Int8 | Int16 | Int32 | UInt8 | UInt16 | UInt32)
+    };
+    let (left, right) = (first.get_type(schemas[0])?, second.get_type(schemas[1])?);
+    if left.is_floating() && is_short(&right) {
+        *second = cast(second.clone(), left);
+    } else if right.is_floating() && is_short(&left) {
+        *first = cast(first.clone(), right);
+    }
+    Ok(())
 }
 
 fn filtered(mut filter: Filter) -> Result<Transformed<LogicalPlan>> {
@@ -136,10 +152,9 @@ type Sides<'a> = dyn Fn(&Expr) -> Option<(Expr, Operator, Expr)> + 'a;
 fn by_bits(conditions: &mut Vec<Expr>, sides: &Sides, schema: &DFSchema) -> Result<bool> {
     let mut keys = Vec::new();
     for condition in conditions.iter_mut() {
-        if let Some((first, Operator::Eq, second)) = sides(condition)
-            && is_key(&first, schema)?
-            && is_key(&second, schema)?
-        {
+        let Some((mut first, Operator::Eq, mut second)) = sides(condition) else { continue };
+        as_floats(&mut first, &mut second, [schema, schema])?;
+        if is_key(&first, schema)? && is_key(&second, schema)? {
             *condition = bits_of(first.clone(), schema)?.eq(bits_of(second.clone(), schema)?);
             keys.push([first, second]);
         }

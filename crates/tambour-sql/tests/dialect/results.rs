@@ -187,7 +187,7 @@ fn what_is_made_of_identifiers_keeps_their_types() {
             "IPv4",
             "Array UUID",
             "Array IPv4",
-            "Tuple UUID, IPv4, Int64",
+            "Tuple UUID, IPv4, UInt8",
             "Map String, IPv4",
             "UUID",
             "UUID",

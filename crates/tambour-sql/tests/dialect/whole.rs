@@ -180,6 +180,17 @@ fn refusals_say_what_to_write() {
                 "WITH x -> arrayMap(y -> x + y, [1]) AS f SELECT f(y) FROM (SELECT 1 AS y)",
                 "give that one another name",
             ),
+            ("SELECT toDate('2020-01-01') + INTERVAL '1.5' DAY", "a whole number"),
+            ("SELECT number IN (toString(number), 3) FROM numbers(2)", "IN does not take String"),
+            (
+                "SELECT (number, 'a') IN ((number, '2'), (1, 'b')) FROM numbers(2)",
+                "numbers in quotes",
+            ),
+            (
+                "SELECT a FROM (SELECT [1, 2] AS x, [3] AS y) ARRAY JOIN x AS a, y AS b",
+                "different lengths",
+            ),
+            ("SELECT if(number = 0, true, 7) FROM numbers(2)", "beside a Bool"),
             (
                 "SELECT age('hour', toDateTime(0, 'UTC'), toDateTime(0, 'Asia/Tokyo'))",
                 "name a zone",

@@ -1,0 +1,96 @@
+//! Numbers that are written out where one of them is chosen, or where they are put into an array or a tuple: they have the type
+//! that they have in ClickHouse, with as few bits as they need. Elsewhere the functions know it of their constants.
+
+use super::integer::{common, of_operand};
+use super::literal::field_of;
+use arrow::datatypes::DataType as ArrowType;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, cast};
+
+/// Gives those of an expression their types.
+pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let mut has_lambdas = false;
+    let narrowed = expr.transform_up(|mut expr| {
+        let is_changed = match &mut expr {
+            Expr::Case(case) => {
+                let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
+                of_all(
+                    &mut results.chain(case.else_expr.as_deref_mut()).collect::<Vec<_>>(),
+                    schema,
+                )?
+            }
+            Expr::ScalarFunction(call) => match call.name() {
+                "coalesce" | "nvl" | "greatest" | "least" | "make_array" => {
+                    of_all(&mut call.args.iter_mut().collect::<Vec<_>>(), schema)?
+                }
+                "struct" => of_each(&mut call.args, schema)?,
+                _ => false,
+            },
+            Expr::HigherOrderFunction(_) => {
+                has_lambdas = true;
+                false
+            }
+            _ => false,
+        };
+        Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+    })?;
+    if !has_lambdas {
+        return Ok(narrowed);
+    }
+    // What a lambda is given has the type of the items, which may be those of a column below.
+    narrowed.transform_data(|expr| expr.resolve_lambda_variables(schema))
+}
+
+/// Gives integers and floats one type, if there are no others but NULLs: the engine takes the type of the first for that of all.
+/// True if it did. Integers of which one has 64 bits and no sign, and another has a sign, stay what they are, and so do those
+/// of more bits than a float holds.
+pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    let mut widths = Vec::with_capacity(expressions.len());
+    let mut float = None;
+    for expr in expressions.iter() {
+        let field = match &**expr {
+            Expr::Literal(value, _) if value.is_null() => continue,
+            other => field_of(other, schema)?,
+        };
+        match (of_operand(expr, &field), field.data_type()) {
+            (Some(width), _) => widths.push(width),
+            (None, ArrowType::Float32) => float = float.or(Some(ArrowType::Float32)),
+            (None, ArrowType::Float64) => float = Some(ArrowType::Float64),
+            _ => return Ok(false),
+        }
+    }
+    let wanted = match float {
+        Some(_) if widths.iter().any(|it| !it.is_exact()) => return Ok(false),
+        Some(ArrowType::Float32) if widths.iter().any(|it| !it.is_short()) => {
+            Some(ArrowType::Float64)
+        }
+        Some(float) => Some(float),
+        None => common(&widths),
+    };
+    let Some(wanted) = wanted else { return Ok(false) };
+    let mut is_changed = false;
+    for expr in expressions {
+        match &**expr {
+            Expr::Literal(value, _) if value.is_null() => {}
+            Expr::Literal(value @ ScalarValue::Int64(Some(_)), None) => {
+                if let Ok(value) = value.cast_to(&wanted) {
+                    is_changed |= value.data_type() != ArrowType::Int64;
+                    **expr = Expr::Literal(value, None);
+                }
+            }
+            other if *field_of(other, schema)?.data_type() != wanted => {
+                **expr = cast(other.clone(), wanted.clone());
+                is_changed = true;
+            }
+            _ => {}
+        }
+    }
+    Ok(is_changed)
+}
+
+fn of_each(expressions: &mut [Expr], schema: &DFSchema) -> Result<bool> {
+    let literals = expressions.iter_mut().filter(|it| matches!(it, Expr::Literal(..)));
+    literals.map(|it| of_all(&mut [it], schema)).try_fold(false, |any, it| Ok(any | it?))
+}
