@@ -22,6 +22,7 @@ mod temporary;
 pub mod travel;
 mod unknown;
 mod vocabulary;
+mod walk;
 mod write;
 
 pub use tambour_scan::{exec, provider, pushdown, scan_options};

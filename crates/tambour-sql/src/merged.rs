@@ -6,6 +6,7 @@
 
 use crate::context::Session as Owner;
 use crate::system::{Registry, registered};
+use crate::walk::everywhere;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
@@ -91,7 +92,7 @@ fn engine(table: &Table) -> Result<Engine> {
 impl Owner {
     /// A plan in which FINAL stands after every table that it has a meaning for.
     pub(crate) fn everywhere(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        let merged = |plan: LogicalPlan| {
+        let mut merged = |plan: LogicalPlan| {
             let LogicalPlan::TableScan(scan) = &plan else { return Ok(Transformed::no(plan)) };
             let provider = source_as_provider(&scan.source)?;
             let Some(found) = provider.as_ref().downcast_ref::<TambourTable>() else {
@@ -105,7 +106,7 @@ impl Owner {
             let source = provider_as_source(Arc::new(table));
             Ok(Transformed::yes(LogicalPlan::TableScan(TableScan { source, ..scan.clone() })))
         };
-        Ok(plan.transform_up_with_subqueries(merged)?.data)
+        everywhere(plan, &mut merged)
     }
 }
 

@@ -7,8 +7,9 @@ use super::literal::bare_type;
 use super::otherwise;
 use super::typed::Typed;
 use super::{average, default};
+use crate::walk::{Walk, everywhere};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::functions::expr_fn::coalesce;
@@ -29,8 +30,8 @@ pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPl
         switches.join_use_nulls == Some(false),
         switches.aggregate_functions_null_for_empty == Some(false),
     );
-    let plan = plan.transform_up_with_subqueries(average::of_decimals)?.data;
-    let plan = plan.transform_up_with_subqueries(|plan| {
+    let plan = everywhere(plan, &mut average::of_decimals)?;
+    let plan = everywhere(plan, &mut |plan| {
         let plan = with_partners(plan)?;
         let plan = plan.recompute_schema()?;
         let values = match &plan {
@@ -53,7 +54,7 @@ pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPl
         }
         with(plan, &values).map(Transformed::yes)
     })?;
-    Ok(plan.data)
+    Ok(plan)
 }
 
 /// Takes [`JOINED`] off: a column with that mark is the one before defaults were put in.
@@ -62,7 +63,7 @@ fn with_partners(plan: LogicalPlan) -> Result<LogicalPlan> {
     let names = NamePreserver::new(&plan);
     let plan = plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let expr = expr.transform_up(|expr| {
+        let expr = expr.up(&mut |expr| {
             let Expr::ScalarFunction(call) = &expr else { return Ok(Transformed::no(expr)) };
             let (JOINED, [Expr::Column(column)]) = (call.name(), call.args.as_slice()) else {
                 return Ok(Transformed::no(expr));

@@ -7,8 +7,9 @@ use super::literal::{bare_type, field_of};
 use super::order::Order;
 use super::scalar;
 use crate::describe::narrowest;
+use crate::walk::Walk;
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -247,7 +248,7 @@ fn wide_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool>
 fn check_members(plan: &LogicalPlan) -> Result<()> {
     let schema = merge_schema(&plan.inputs());
     for expr in plan.expressions() {
-        expr.apply(|expr| {
+        expr.look(&mut |expr| {
             if let Expr::InSubquery(set) = expr
                 && let [member] = set.subquery.subquery.schema().fields().as_ref()
                 && let Ok(value) = field_of(&set.expr, &schema)

@@ -9,6 +9,7 @@ use super::integer::integer;
 use super::literal::{bare_type, field_of, fitted};
 use super::order::Order;
 use super::{decimals, elementwise, listed, scalar};
+use crate::walk::Walk;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type};
@@ -431,10 +432,10 @@ fn may_stand_twice(expr: &Expr) -> bool {
 }
 
 fn nodes(expr: &Expr) -> usize {
-    use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+    use datafusion::common::tree_node::TreeNodeRecursion;
     let mut count = 0;
     // The closure never fails.
-    let _ = expr.apply(|_| {
+    let _ = expr.look(&mut |_| {
         count += 1;
         Ok(if count > TWICE_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });

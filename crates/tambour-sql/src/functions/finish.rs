@@ -7,6 +7,7 @@ use super::literal::bare_type;
 use super::order::Order;
 use super::typed::{Typed, needs_name};
 use super::{default, scalar};
+use crate::walk::Walk;
 use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema};
@@ -63,8 +64,7 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         }
         // What a tuple is made of has names of types only after the pass.
         first => {
-            let first =
-                first.clone().transform_up(|expr| super::keep::rewrite(expr, schema)).ok()?.data;
+            let first = first.clone().up(&mut |expr| super::keep::rewrite(expr, schema)).ok()?.data;
             first.to_field(schema).ok()?.1
         }
     };

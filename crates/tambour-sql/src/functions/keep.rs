@@ -13,8 +13,9 @@ use super::typed::{Typed, check_kept, needs_name, of_call};
 use super::{
     alike, among, comparison, correlated, default, finish, listed, nested, operators, scalar, shown,
 };
+use crate::walk::{Walk, everywhere};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{
@@ -33,14 +34,14 @@ use tambour_part::types::{DataType, TYPE_KEY};
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let plan = plan.transform_up_with_subqueries(super::once::drawn)?.data;
-    let plan = plan.transform_up_with_subqueries(alike::check_sets)?.data;
-    let plan = plan.transform_up_with_subqueries(super::marked::sets)?.data;
-    let plan = plan.transform_up_with_subqueries(super::using::merged)?.data;
-    let plan = plan.transform_up_with_subqueries(super::zeros::joined)?.data;
-    let plan = plan.transform_up_with_subqueries(super::joined::one_of_many)?.data;
-    let plan = plan.transform_up_with_subqueries(node)?.data;
-    plan.transform_up_with_subqueries(super::zeros::apart).map(|transformed| transformed.data)
+    let plan = everywhere(plan, &mut super::once::drawn)?;
+    let plan = everywhere(plan, &mut alike::check_sets)?;
+    let plan = everywhere(plan, &mut super::marked::sets)?;
+    let plan = everywhere(plan, &mut super::using::merged)?;
+    let plan = everywhere(plan, &mut super::zeros::joined)?;
+    let plan = everywhere(plan, &mut super::joined::one_of_many)?;
+    let plan = everywhere(plan, &mut node)?;
+    everywhere(plan, &mut super::zeros::apart)
 }
 
 fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
@@ -59,7 +60,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let name = names.save(&expr);
         let narrowed = super::written::narrowed(expr, &schema)?;
         let rewritten = narrowed.transform_data(|expr| {
-            expr.transform_up(|expr| match expr {
+            expr.up(&mut |expr| match expr {
                 Expr::AggregateFunction(call) => aggregate(call, &schema, is_grouped),
                 Expr::BinaryExpr(ref binary) if !is_join => {
                     match comparison::of_rows(binary, &schema)? {

@@ -5,8 +5,9 @@ use super::literal::{bare_type, field_of};
 use super::order::Order;
 use super::scalar;
 use super::typed::{Typed, holds, needs_name, of_call};
+use crate::walk::Walk;
 use arrow::datatypes::{DataType as ArrowType, Field};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, plan_err};
 use datafusion::error::Result;
 use datafusion::functions_aggregate::first_last::first_value_udaf;
@@ -118,7 +119,7 @@ pub(super) fn is_own(item: &DataType, is_order: bool) -> bool {
 
 /// An array that is written out, with the types that its items have.
 fn named(expr: &Expr, schema: &DFSchema) -> Result<Expr> {
-    let named = expr.clone().transform_up(|expr| {
+    let named = expr.clone().up(&mut |expr| {
         let data_type = match &expr {
             Expr::ScalarFunction(call) => of_call(call, schema).filter(needs_name),
             _ => None,

@@ -2,6 +2,7 @@
 //! elsewhere a join marks the rows whose value is in the set. `(a, b) IN (SELECT …)` comes as an EXISTS over a subquery of a name that nobody
 //! types.
 
+use crate::walk::Walk;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, TableReference};
 use datafusion::error::Result;
@@ -72,7 +73,7 @@ impl Tuples {
             .alias(TableReference::bare(name))?
             .build()?;
         let equal = self.equal.iter().map(|condition| {
-            let plain = condition.clone().transform_up(|expr| {
+            let plain = condition.clone().up(&mut |expr| {
                 Ok(match expr {
                     Expr::OuterReferenceColumn(_, column) => Transformed::yes(Expr::Column(column)),
                     Expr::Column(Column { relation: Some(table), name: column, .. })
@@ -103,7 +104,7 @@ pub(super) fn sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     };
     let mut found = Vec::new();
     for expr in plan.expressions() {
-        expr.apply(|inner| {
+        expr.look(&mut |inner| {
             if let Some(set) = Set::of(inner)
                 && !found.contains(&set)
             {
@@ -137,7 +138,7 @@ pub(super) fn sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
     let exprs = plan.expressions().into_iter().map(|expr| {
         let name = names.save(&expr);
-        let replaced = expr.transform_up(|expr| {
+        let replaced = expr.up(&mut |expr| {
             let mark = marks.iter().find(|(known, _)| known.is_written(&expr));
             Ok(match mark {
                 Some((_, mark)) => Transformed::yes(mark.clone()),

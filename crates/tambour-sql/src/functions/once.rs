@@ -5,8 +5,9 @@
 //! each element and stay.
 
 use super::session;
+use crate::walk::Walk;
 use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
@@ -49,7 +50,7 @@ fn is_between(plan: &LogicalPlan) -> bool {
 
 /// Adds the calls of an expression to those seen, and to those shared if they were.
 fn gather(expr: &Expr, seen: &mut Vec<Expr>, shared: &mut Vec<Expr>) -> Result<()> {
-    expr.apply(|expr| {
+    expr.look(&mut |expr| {
         if matches!(expr, Expr::Lambda(_)) {
             return Ok(TreeNodeRecursion::Jump);
         }
@@ -80,7 +81,7 @@ fn placed(plan: LogicalPlan, calls: &[Expr]) -> Result<LogicalPlan> {
     let names = NamePreserver::new(&plan);
     let expressions = plan.expressions().into_iter().map(|expr| {
         let name = names.save(&expr);
-        let replaced = expr.transform_down(|expr| {
+        let replaced = expr.down(&mut |expr| {
             if matches!(expr, Expr::Lambda(_)) {
                 return Ok(Transformed::new(expr, false, TreeNodeRecursion::Jump));
             }

@@ -1,7 +1,8 @@
 //! `RIGHT JOIN … USING (k)` and `FULL JOIN … USING (k)`: a bare `k` is the key of whichever side has the row. The engine
 //! takes the left one, which is missing in the rows that only the right side has.
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use crate::walk::Walk;
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, JoinConstraint, JoinType, plan_err};
 use datafusion::error::Result;
 use datafusion::functions::expr_fn::coalesce;
@@ -19,7 +20,7 @@ pub(super) fn qualified(
     if tables.next() == tables.last() {
         return Ok(expr.clone());
     }
-    let named = expr.clone().transform_up(|expr| {
+    let named = expr.clone().up(&mut |expr| {
         let Expr::Column(column) = &expr else { return Ok(Transformed::no(expr)) };
         if column.relation.is_some() {
             return Ok(Transformed::no(expr));
@@ -39,7 +40,7 @@ pub(super) fn qualified(
 
 /// The expression with these columns bare again: if they were not merged, the engine says that they are ambiguous.
 pub(super) fn bare(expr: Expr, replaced: &[Column]) -> Result<Expr> {
-    let bare = expr.transform_up(|expr| {
+    let bare = expr.up(&mut |expr| {
         Ok(match expr {
             Expr::Column(column) if replaced.contains(&column) => {
                 Transformed::yes(Expr::Column(Column::new_unqualified(column.name)))

@@ -3,16 +3,18 @@
 
 use super::integer::{common, of_operand};
 use super::literal::field_of;
+use super::scalar;
+use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, cast};
+use datafusion::logical_expr::Expr;
 
 /// Gives those of an expression their types.
 pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let mut has_lambdas = false;
-    let narrowed = expr.transform_up(|mut expr| {
+    let narrowed = expr.up(&mut |mut expr| {
         let is_changed = match &mut expr {
             Expr::Case(case) => {
                 let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
@@ -22,6 +24,8 @@ pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
                 )?
             }
             Expr::ScalarFunction(call) => match call.name() {
+                // The first is all that there is of it.
+                "coalesce" | "nvl" if is_present(&call.args, schema)? => false,
                 "coalesce" | "nvl" | "greatest" | "least" | "make_array" => {
                     of_all(&mut call.args.iter_mut().collect::<Vec<_>>(), schema)?
                 }
@@ -81,13 +85,23 @@ pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result
                 }
             }
             other if *field_of(other, schema)?.data_type() != wanted => {
-                **expr = cast(other.clone(), wanted.clone());
+                // A cast of the engine would keep the name of the type before.
+                let Some(converted) = scalar::call(&format!("to{wanted}"), vec![other.clone()])
+                else {
+                    return Ok(is_changed);
+                };
+                **expr = converted;
                 is_changed = true;
             }
             _ => {}
         }
     }
     Ok(is_changed)
+}
+
+fn is_present(arguments: &[Expr], schema: &DFSchema) -> Result<bool> {
+    let Some(first) = arguments.first() else { return Ok(true) };
+    Ok(!matches!(first, Expr::Literal(..)) && !field_of(first, schema)?.is_nullable())
 }
 
 fn of_each(expressions: &mut [Expr], schema: &DFSchema) -> Result<bool> {

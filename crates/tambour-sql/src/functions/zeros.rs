@@ -8,8 +8,9 @@ use super::listed;
 use super::literal::{bare_type, field_of};
 use super::order::Order;
 use super::typed::holds;
+use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
@@ -309,7 +310,7 @@ fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     });
     let group_expr = group_expr.collect::<Result<Vec<_>>>()?;
     let aggr_expr = aggregate.aggr_expr.into_iter().map(|expr| {
-        let changed = expr.transform_up(|expr| {
+        let changed = expr.up(&mut |expr| {
             let Expr::AggregateFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
             let is_changed = call.func.name() == "grouping"
                 || call.func.name() == "count" && call.params.distinct;
@@ -333,7 +334,7 @@ fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
     let mut is_changed = false;
     let mut expressions = Vec::with_capacity(window.window_expr.len());
     for expr in &window.window_expr {
-        let changed = expr.clone().transform_up(|expr| {
+        let changed = expr.clone().up(&mut |expr| {
             let Expr::WindowFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
             let before = call.params.partition_by.clone();
             for key in &mut call.params.partition_by {

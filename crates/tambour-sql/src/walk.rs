@@ -1,0 +1,43 @@
+//! Walks over plans and expressions. The engine's are copied into the program for each closure that they are given, which makes
+//! some 100 KB each; these are there once.
+
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+/// What is done to each node.
+type Change<'a, T> = &'a mut dyn FnMut(T) -> Result<Transformed<T>>;
+
+/// The walks over expressions.
+pub(crate) trait Walk {
+    /// Changes nodes after those inside.
+    fn up(self, change: Change<Expr>) -> Result<Transformed<Expr>>;
+    /// Changes nodes before those inside.
+    fn down(self, change: Change<Expr>) -> Result<Transformed<Expr>>;
+    /// Looks at nodes before those inside.
+    fn look(
+        &self,
+        visit: &mut dyn FnMut(&Expr) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion>;
+}
+
+impl Walk for Expr {
+    fn up(self, change: Change<Expr>) -> Result<Transformed<Expr>> {
+        self.transform_up(change)
+    }
+    fn down(self, change: Change<Expr>) -> Result<Transformed<Expr>> {
+        self.transform_down(change)
+    }
+    fn look(
+        &self,
+        visit: &mut dyn FnMut(&Expr) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        // The engine's walk hands a node on for as long as the tree lives.
+        self.apply(|expr| visit(expr))
+    }
+}
+
+/// Changes all nodes of a plan and of its subqueries, those below first.
+pub(crate) fn everywhere(plan: LogicalPlan, change: Change<LogicalPlan>) -> Result<LogicalPlan> {
+    Ok(plan.transform_up_with_subqueries(change)?.data)
+}
