@@ -32,8 +32,7 @@ impl Walk for Expr {
         &self,
         visit: &mut dyn FnMut(&Expr) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        // The engine's walk hands a node on for as long as the tree lives.
-        self.apply(|expr| visit(expr))
+        self.apply(visit)
     }
 }
 
