@@ -167,6 +167,11 @@ def same_value(ours, theirs):
     return a == b or abs(a - b) <= 1e-12 * max(abs(a), abs(b))
 
 
+def without_signs_of_zeros(text):
+    """Of values that are equal, as 0 and -0 are, either may come first."""
+    return re.sub(r"(?<![\w.])-0(?![\w.])", "0", text)
+
+
 def same(ours, theirs):
     left, right = ours.split("\n"), theirs.split("\n")
     if len(left) != len(right):

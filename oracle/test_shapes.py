@@ -6,7 +6,6 @@ failure; an answer that differs is one. `SHAPES_FULL=1` asks all, a plain run so
 
 import os
 import random
-import re
 
 import compare
 import pytest
@@ -120,8 +119,7 @@ def test_values_of_every_shape_are_what_they_are_there(server, tambour, table, c
         if not answer and theirs[statement]:
             refused += 1
             continue
-        # Of values that are equal, as 0 and -0 are, either may be the least.
-        answer, wanted = (re.sub(r"(?<![\w.])-0(?![\w.])", "0", it) for it in (answer, theirs[statement]))
+        answer, wanted = (compare.without_signs_of_zeros(it) for it in (answer, theirs[statement]))
         if not compare.same(answer, wanted):
             different.append((statement, compare.first_difference(answer, wanted)))
     with capsys.disabled():

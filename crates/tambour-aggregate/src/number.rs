@@ -316,7 +316,7 @@ fn quantile(call: &Call, place: impl Fn(usize, f64) -> usize) -> Result<ArrayRef
     let places = (0..call.rows).map(|row| {
         let sorted = sorted(&lists, &items, row);
         let place = place(sorted.len(), level).min(sorted.len().saturating_sub(1));
-        // Of NaNs alone there is no other answer.
+        // Where all are NaN, the answer is NaN.
         sorted.get(place).copied().or_else(|| lists.range(row).next())
     });
     one_each(&lists.items.values, places.collect())

@@ -63,10 +63,7 @@ pub(super) fn made<'a>(
         super::written::of_all(&mut expressions, schema)?;
         return Ok(true);
     }
-    if whole_decimals(&mut expressions, schema)?
-        || exact_floats(&mut expressions, schema)?
-        || wide_floats(&mut expressions, schema)?
-    {
+    if whole_decimals(&mut expressions, schema)? || exact_floats(&mut expressions, schema)? {
         return Ok(true);
     }
     for expr in expressions {
@@ -219,29 +216,6 @@ fn is_float(data_type: &DataType) -> bool {
 
 fn is_integer_of_64(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Int64 | DataType::UInt64)
-}
-
-/// A Float32 beside an integer that it may not hold is a Float64; true if there was one.
-fn wide_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
-    use ArrowType::{Float32, Float64, Int32, Int64, UInt32, UInt64};
-    let types = expressions.iter().map(|expr| Ok(field_of(expr, schema)?.data_type().clone()));
-    let types = types.collect::<Result<Vec<ArrowType>>>()?;
-    let is_wide = |(expr, data_type): (&&mut Expr, &ArrowType)| match (&**expr, data_type) {
-        (Expr::Literal(ScalarValue::Int64(Some(number)), None), _) => {
-            number.unsigned_abs() > 0xffff
-        }
-        (_, data_type) => matches!(data_type, Int32 | Int64 | UInt32 | UInt64),
-    };
-    let has_wide = expressions.iter().zip(&types).any(is_wide);
-    if !has_wide || !types.contains(&Float32) {
-        return Ok(false);
-    }
-    for (expr, data_type) in expressions.iter_mut().zip(&types) {
-        if data_type.is_numeric() && *data_type != Float64 {
-            **expr = called("toFloat64", expr);
-        }
-    }
-    Ok(true)
 }
 
 /// Refuses values of sets whose types ClickHouse would make others.

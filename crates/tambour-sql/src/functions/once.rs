@@ -4,6 +4,7 @@
 //! The calls are computed in a projection below the first filter of their level of the query. Those in lambdas are drawn for
 //! each element and stay.
 
+use super::keep::is_number_of_set;
 use super::session;
 use crate::walk::Walk;
 use datafusion::common::Column;
@@ -98,7 +99,8 @@ fn placed(plan: LogicalPlan, calls: &[Expr]) -> Result<LogicalPlan> {
 
 /// A projection of all columns and the calls.
 fn computed(plan: LogicalPlan, calls: &[Expr]) -> Result<LogicalPlan> {
-    let columns = plan.schema().columns().into_iter().map(Expr::Column);
+    let columns = plan.schema().columns().into_iter();
+    let columns = columns.filter(|it| !is_number_of_set(&it.name)).map(Expr::Column);
     let calls = calls.iter().map(|call| call.clone().alias(name_of(call)));
     let columns = columns.chain(calls).collect();
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))

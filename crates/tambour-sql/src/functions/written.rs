@@ -47,7 +47,7 @@ pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
     narrowed.transform_data(|expr| expr.resolve_lambda_variables(schema))
 }
 
-/// Gives integers and floats one type, if there are no others but NULLs: the engine takes the type of the first for that of all.
+/// Gives integers and floats one type, if there is nothing else but NULLs: the engine gives all of them the type of the first.
 /// True if it did. Integers of which one has 64 bits and no sign, and another has a sign, stay what they are, and so do those
 /// of more bits than a float holds.
 pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
