@@ -6,8 +6,8 @@ use arrow_array::{Array, ArrayRef, StructArray, UInt32Array};
 use arrow_schema::{DataType as ArrowType, Field};
 use std::sync::Arc;
 use tambour_function::kit::{
-    Call, Kind, Picks, Texts, array_of, compare_items, item_of, list_array, nullable, one_each,
-    one_each_or_null, plain_item, shown, take, takes, type_at, wrong,
+    Call, Kind, Picks, Texts, array_of, compare_items, is_nullable, item_of, list_array, nullable,
+    one_each, one_each_or_null, plain_item, shown, take, takes, type_at, wrong,
 };
 use tambour_function::{Function, FunctionError, Signature, bare, cast};
 use tambour_part::types::DataType;
@@ -134,6 +134,10 @@ fn ordered_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     let found = counted_type(name, s)?;
     match item_of(&found) {
         DataType::Float32 | DataType::Float64 => Err(wrong(name, "it does not take floats")),
+        // A NULL inside is less than all else there, and greater in other orders.
+        DataType::Array(item) if is_nullable(item) => {
+            Err(wrong(name, "it does not take arrays with NULLs"))
+        }
         _ => Ok(found),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::civil;
 use super::numbers::Numbers;
+use super::wide;
 use super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
@@ -99,6 +100,9 @@ fn wide_type(
     s: &[Signature],
     always_signed: bool,
 ) -> Result<DataType, FunctionError> {
+    if let Some(wide) = wide::result_type(name, s) {
+        return Ok(wide);
+    }
     match two(name, s)? {
         (Some(left), Some(right)) => Ok(Integer {
             bits: (left.bits.max(right.bits) * 2).min(64),
@@ -146,6 +150,9 @@ fn minus_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
 
 fn negate_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=1)?;
+    if let Some(wide) = wide::result_type(name, s) {
+        return Ok(wide);
+    }
     match s.first().map(|first| &first.data_type) {
         Some(same) if is_float(same) || matches!(same, DataType::Decimal { .. }) => {
             Ok(same.clone())
@@ -162,6 +169,9 @@ fn negate_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
 }
 
 fn int_div_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if let Some(wide) = wide::result_type(name, s) {
+        return Ok(wide);
+    }
     match two(name, s)? {
         (Some(left), Some(right)) => {
             Ok(Integer { is_signed: left.is_signed || right.is_signed, ..left }.data_type())
@@ -182,6 +192,7 @@ fn modulo_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
         {
             super::decimal::remainder_type(name, s)
         }
+        // Floats, and integers of more bits.
         _ => wide_type(name, s, false),
     }
 }
@@ -270,6 +281,9 @@ fn sum(
     integers: fn(i64, i64) -> i64,
     of_floats: fn(f64, f64) -> f64,
 ) -> Result<ArrayRef, FunctionError> {
+    if wide::takes(call) {
+        return wide::evaluate(call);
+    }
     let (left, right) = operands(call)?;
     if matches!(call.result, DataType::Float64) {
         let values = pair(call, &floats(left)?, &floats(right)?, of_floats);
@@ -279,6 +293,9 @@ fn sum(
 }
 
 fn negate(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if wide::takes(call) {
+        return wide::evaluate(call);
+    }
     let Some(operand) = call.operands.first() else { return Err(refuse(call.name, &[])) };
     match call.result {
         DataType::Decimal { .. } => negate_decimals(call),
@@ -372,6 +389,9 @@ fn checked(
 }
 
 fn divide(call: &Call, on_zero: OnZero) -> Result<ArrayRef, FunctionError> {
+    if wide::takes(call) {
+        return wide::evaluate(call);
+    }
     let (left, right) = operands(call)?;
     let (Some(a), Some(b)) = (integer(&left.data_type), integer(&right.data_type)) else {
         return super::quotient::whole(call, on_zero == OnZero::Zero);
@@ -431,6 +451,9 @@ fn remainder_legacy(call: &Call) -> Result<ArrayRef, FunctionError> {
 fn remainder(call: &Call) -> Result<ArrayRef, FunctionError> {
     if matches!(call.result, DataType::Decimal { .. }) {
         return super::decimal::remainder(call);
+    }
+    if wide::takes(call) {
+        return wide::evaluate(call);
     }
     let (left, right) = operands(call)?;
     if matches!(call.result, DataType::Float64) {

@@ -146,6 +146,9 @@ fn number_type(
         Some(
             DataType::Decimal { .. } | DataType::Enum8(_) | DataType::Enum16(_) | DataType::Ipv4,
         ) => Ok(result),
+        Some(DataType::Int128 | DataType::UInt128 | DataType::Int256 | DataType::UInt256) => {
+            Ok(result)
+        }
         _ => Source::expect_time_or_number(name, s).map(|()| result),
     }
 }
@@ -211,6 +214,9 @@ impl Integer for UInt64Type {
 }
 
 fn to_integer<T: Integer>(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {
+    if super::wide::takes(call) {
+        return super::wide::converted(call);
+    }
     let values = call.values(0)?;
     let array: PrimitiveArray<T> = match Source::of(call)? {
         Source::Moments(Moments::Days(days)) => days.unary(|day| T::wrap(day.into())),
@@ -304,6 +310,9 @@ fn to_float<T: ArrowPrimitiveType>(
     failure: Failure,
     narrow: fn(f64) -> T::Native,
 ) -> Result<ArrayRef, FunctionError> {
+    if super::wide::takes(call) {
+        return super::wide::converted(call);
+    }
     let array: PrimitiveArray<T> = match Source::of(call)? {
         Source::Moments(Moments::Days(days)) => days.unary(|day| narrow(day.into())),
         Source::Moments(Moments::Seconds(seconds)) => seconds.unary(|second| narrow(second as f64)),

@@ -140,8 +140,6 @@ fn element(call: &Call) -> Result<ArrayRef, FunctionError> {
         _ => elements,
     };
     let may_be_null = match call.operands.first() {
-        // What is written out is Nullable if it holds a NULL.
-        Some(array) if array.is_constant => elements.logical_null_count() > 0,
         Some(Operand { data_type: DataType::Array(item), .. }) => super::is_nullable(item),
         Some(Operand { data_type: DataType::Map(_, value), .. }) => super::is_nullable(value),
         _ => false,
@@ -150,30 +148,23 @@ fn element(call: &Call) -> Result<ArrayRef, FunctionError> {
         let at = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok());
         return take(&elements, &found.into_iter().map(at).collect::<UInt32Array>());
     }
-    let is_constant = call.operands.first().is_some_and(|array| array.is_constant);
-    let default = default_as(&elements, call.result, is_constant)?;
+    let default = default_as(&elements, call.result)?;
     let places: Vec<(usize, usize)> =
         found.into_iter().map(|at| at.map_or((1, 0), |at| (0, at))).collect();
     interleave(&[elements.as_ref(), default.as_ref()], &places)
         .map_err(FunctionError::arrow("take elements"))
 }
 
-/// One value that is the default of a type, in the form of these elements; a tuple has the defaults of its own elements, of
-/// which those that were written out are Nullable if there is a NULL.
-fn default_as(
-    elements: &ArrayRef,
-    data_type: &DataType,
-    is_constant: bool,
-) -> Result<ArrayRef, FunctionError> {
+/// One value that is the default of a type, in the form of these elements; a tuple has the defaults of its own elements.
+fn default_as(elements: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionError> {
     let (DataType::Tuple(types), Some(tuples)) = (data_type, elements.as_struct_opt()) else {
         return default_of(elements);
     };
     let columns = tuples.columns().iter().zip(types).map(|(column, (_, data_type))| {
-        let may_be_null = !is_constant || column.logical_null_count() > 0;
-        if may_be_null && super::is_nullable(data_type) {
+        if super::is_nullable(data_type) {
             Ok(new_null_array(column.data_type(), 1))
         } else {
-            default_as(column, bare(data_type), is_constant)
+            default_as(column, bare(data_type))
         }
     });
     let columns = columns.collect::<Result<Vec<_>, _>>()?;

@@ -61,6 +61,7 @@ mod transform;
 mod truncate;
 mod tuple;
 mod week;
+mod wide;
 mod written;
 
 /// What functions are written with, for the crates above.

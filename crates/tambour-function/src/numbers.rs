@@ -124,6 +124,10 @@ pub(super) fn in_places(
         DataType::Enum16(names) => names.iter().map(|(name, _)| name.as_str()).collect(),
         _ => return Ok(values.clone()),
     };
+    // An operator may have made plain texts of them.
+    let is_text = matches!(values.data_type(), ArrowType::Utf8 | ArrowType::Utf8View);
+    let form = ArrowType::Dictionary(Box::new(ArrowType::Int32), Box::new(ArrowType::Utf8));
+    let values = &if is_text { super::cast(values, &form)? } else { values.clone() };
     let Some(dictionary) = values.as_any_dictionary_opt() else { return Ok(values.clone()) };
     let have = Texts::of(dictionary.values());
     let is_in_place = |at: usize| have.value(at) == names.get(at).map(|name| name.as_bytes());

@@ -579,6 +579,11 @@ fn wide(
             }
         });
     }
+    array_of(numbers, bits)
+}
+
+/// Integers of 128 or 256 bits in the Arrow form of their type.
+pub(super) fn array_of(numbers: Vec<Option<i256>>, bits: u32) -> Result<ArrayRef, FunctionError> {
     if bits == 128 {
         let array: PrimitiveArray<Decimal256Type> = numbers.into_iter().collect();
         let array = array.with_precision_and_scale(76, 0);
@@ -592,7 +597,7 @@ fn wide(
 }
 
 /// The low 128 bits, if no more are wanted.
-fn wrapped(number: i256, bits: u32, is_signed: bool) -> i256 {
+pub(super) fn wrapped(number: i256, bits: u32, is_signed: bool) -> i256 {
     if bits == 256 {
         return number;
     }
@@ -600,7 +605,7 @@ fn wrapped(number: i256, bits: u32, is_signed: bool) -> i256 {
     if is_signed { i256::from_i128(low.cast_signed()) } else { i256::from_parts(low, 0) }
 }
 
-fn whole_numbers(call: &Call, values: &ArrayRef) -> Result<Vec<i256>, FunctionError> {
+pub(super) fn whole_numbers(call: &Call, values: &ArrayRef) -> Result<Vec<i256>, FunctionError> {
     Ok(match values.data_type() {
         ArrowType::Decimal256(_, scale) => {
             let unit = i256::from_i128(10).wrapping_pow(u32::from(scale.unsigned_abs()));

@@ -114,11 +114,12 @@ impl Unit {
     fn move_day(self, day: i32, count: i64) -> i64 {
         let day = i64::from(day);
         match self {
-            Self::Week => day.saturating_add(count.saturating_mul(7)),
+            Self::Week => day.wrapping_add(count.wrapping_mul(7)),
             Self::Month => add_months(day, count),
             Self::Quarter => add_months(day, count.saturating_mul(3)),
             Self::Year => add_months(day, count.saturating_mul(12)),
-            _ => day.saturating_add(count),
+            // As there, where sums wrap around.
+            _ => day.wrapping_add(count),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::super::access::{Kind, nullable, rule, takes, type_at};
 use super::super::arithmetic::{Integer, integer};
-use super::super::{Call, Function, Signature, wrong};
+use super::super::{Call, Function, Signature, wide, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float64Type, Int8Type, UInt8Type, UInt64Type};
@@ -110,6 +110,9 @@ fn least(call: &Call) -> Option<i128> {
 }
 
 fn abs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if let Some(found) = wide::result_type(name, s) {
+        return Ok(found);
+    }
     takes(name, s, &[Kind::Numeric], &[])?;
     Ok(match integer(type_at(s, 0)) {
         Some(it) => Integer { is_signed: false, ..it }.data_type(),
@@ -118,6 +121,9 @@ fn abs_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
 }
 
 fn abs(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if wide::takes(call) {
+        return wide::evaluate(call);
+    }
     match call.result {
         DataType::Float32 | DataType::Float64 => {
             let floats = call.floats(0)?;

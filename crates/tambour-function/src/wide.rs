@@ -1,0 +1,244 @@
+//! Arithmetic on integers of 128 and 256 bits, with ClickHouse's result types. It wraps around, as there; only a division by
+//! zero is an error.
+
+use super::arithmetic::integer;
+use super::retype::{array_of, whole_numbers, wrapped};
+use super::{Call, Operand, Signature, wrong};
+use crate::FunctionError;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_buffer::i256;
+use std::sync::Arc;
+use tambour_part::types::DataType;
+
+/// Width in bits and signedness of an integer of any width.
+#[derive(Clone, Copy)]
+pub(super) struct Wide {
+    pub(super) bits: u32,
+    pub(super) is_signed: bool,
+}
+
+impl Wide {
+    /// That of a type, narrow ones too.
+    pub(super) fn of(data_type: &DataType) -> Option<Self> {
+        let (bits, is_signed) = match data_type {
+            DataType::Int128 => (128, true),
+            DataType::UInt128 => (128, false),
+            DataType::Int256 => (256, true),
+            DataType::UInt256 => (256, false),
+            other => integer(other).map(|it| (u32::from(it.bits), it.is_signed))?,
+        };
+        Some(Self { bits, is_signed })
+    }
+    fn is_wide(self) -> bool {
+        self.bits > 64
+    }
+    fn data_type(self) -> DataType {
+        match (self.bits, self.is_signed) {
+            (8, false) => DataType::UInt8,
+            (16, false) => DataType::UInt16,
+            (32, false) => DataType::UInt32,
+            (64, false) => DataType::UInt64,
+            (128, false) => DataType::UInt128,
+            (_, false) => DataType::UInt256,
+            (8, true) => DataType::Int8,
+            (16, true) => DataType::Int16,
+            (32, true) => DataType::Int32,
+            (64, true) => DataType::Int64,
+            (128, true) => DataType::Int128,
+            (_, true) => DataType::Int256,
+        }
+    }
+}
+
+/// The type of an operator's result, if an operand is such an integer and all are integers.
+pub(super) fn result_type(name: &str, s: &[Signature]) -> Option<DataType> {
+    let operands: Vec<Wide> = s.iter().map(|it| Wide::of(&it.data_type)).collect::<Option<_>>()?;
+    if !operands.iter().any(|it| it.is_wide()) {
+        return None;
+    }
+    let wide = match (name, operands.as_slice()) {
+        ("negate", [only]) => Wide { is_signed: true, ..*only },
+        ("abs", [only]) => Wide { is_signed: false, ..*only },
+        ("plus" | "multiply", [left, right]) => {
+            Wide { bits: left.bits.max(right.bits), is_signed: left.is_signed || right.is_signed }
+        }
+        ("minus", [left, right]) => Wide { bits: left.bits.max(right.bits), is_signed: true },
+        // One with a sign and one without: what ClickHouse makes of them depends on their widths in ways of its own.
+        ("intDiv" | "intDivOrZero", [left, right]) if left.is_signed == right.is_signed => *left,
+        ("modulo", [left, right]) => {
+            let wider = if right.bits < 64 { right.bits * 2 } else { right.bits };
+            Wide { bits: if left.is_signed { wider } else { right.bits }, ..*left }
+        }
+        _ => return None,
+    };
+    Some(wide.data_type())
+}
+
+/// True if an operand is such an integer.
+pub(super) fn takes(call: &Call) -> bool {
+    call.operands.iter().any(|it| Wide::of(&it.data_type).is_some_and(Wide::is_wide))
+}
+
+/// What an operator makes of them.
+pub(super) fn evaluate(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let numbers: Vec<Vec<i256>> =
+        call.operands.iter().map(|it| numbers(call, it)).collect::<Result<_, _>>()?;
+    let kinds: Vec<Wide> = call.operands.iter().filter_map(|it| Wide::of(&it.data_type)).collect();
+    let [kind, ..] = kinds.as_slice() else { return Err(wrong(call.name, "it takes integers")) };
+    let is_signed = kinds.iter().any(|it| it.is_signed);
+    let at = |operand: usize, row: usize| {
+        let values = &numbers[operand];
+        values.get(if call.operands[operand].is_constant { 0 } else { row }).copied()
+    };
+    let mut results = Vec::with_capacity(call.rows);
+    for row in 0..call.rows {
+        let left = at(0, row).unwrap_or_default();
+        let right = if kinds.len() > 1 { at(1, row).unwrap_or_default() } else { i256::ZERO };
+        results.push(match call.name {
+            "negate" => left.wrapping_neg(),
+            "abs" if kind.is_signed => left.wrapping_abs(),
+            "abs" => left,
+            "plus" => left.wrapping_add(right),
+            "minus" => left.wrapping_sub(right),
+            "multiply" => left.wrapping_mul(right),
+            "intDivOrZero" if right == i256::ZERO => i256::ZERO,
+            _ if right == i256::ZERO && call.is_null(row) => i256::ZERO,
+            _ if right == i256::ZERO => return Err(call.value_error(row, "division by zero")),
+            "modulo" => remainder(left, right, is_signed),
+            _ => quotient(left, right, is_signed),
+        });
+    }
+    let result = Wide::of(call.result).ok_or_else(|| wrong(call.name, "it gives integers"))?;
+    made(call, result, results)
+}
+
+/// The numbers of a type that the result has.
+fn made(call: &Call, kind: Wide, numbers: Vec<i256>) -> Result<ArrayRef, FunctionError> {
+    if kind.is_wide() {
+        let cut = |number| Some(wrapped(number, kind.bits, kind.is_signed));
+        return array_of(numbers.into_iter().map(cut).collect(), kind.bits);
+    }
+    let low = numbers.into_iter().map(|number| number.to_parts().0.cast_signed());
+    super::access::integer_array(call.name, call.result, low)
+}
+
+fn numbers(call: &Call, operand: &Operand) -> Result<Vec<i256>, FunctionError> {
+    whole_numbers(call, &operand.values)
+}
+
+/// The quotient of numbers of which one has a sign, or of two without.
+fn quotient(left: i256, right: i256, is_signed: bool) -> i256 {
+    if is_signed || !left.is_negative() && !right.is_negative() {
+        return left.wrapping_div(right);
+    }
+    long_division(left, right).0
+}
+
+fn remainder(left: i256, right: i256, is_signed: bool) -> i256 {
+    if is_signed || !left.is_negative() && !right.is_negative() {
+        return left.wrapping_rem(right);
+    }
+    long_division(left, right).1
+}
+
+/// Quotient and remainder of numbers without a sign of which one has its highest bit set, bit by bit.
+fn long_division(left: i256, right: i256) -> (i256, i256) {
+    let less = |a: i256, b: i256| {
+        let (a, b) = (a.to_parts(), b.to_parts());
+        (a.1.cast_unsigned(), a.0) < (b.1.cast_unsigned(), b.0)
+    };
+    let (mut quotient, mut rest) = (i256::ZERO, i256::ZERO);
+    for bit in (0..=255_u8).rev() {
+        let is_over = rest.is_negative();
+        rest = rest << 1;
+        if ((left >> bit) & i256::ONE) == i256::ONE {
+            rest = rest.wrapping_add(i256::ONE);
+        }
+        if is_over || !less(rest, right) {
+            rest = rest.wrapping_sub(right);
+            quotient = quotient | (i256::ONE << bit);
+        }
+    }
+    (quotient, rest)
+}
+
+/// Integers of these widths as floats of 64 bits, the nearest ones.
+pub(super) fn floats(call: &Call, operand: &Operand) -> Result<Vec<f64>, FunctionError> {
+    let is_signed = Wide::of(&operand.data_type).is_some_and(|it| it.is_signed);
+    Ok(numbers(call, operand)?.into_iter().map(|number| float(number, is_signed)).collect())
+}
+
+fn float(number: i256, is_signed: bool) -> f64 {
+    let is_negative = is_signed && number.is_negative();
+    let (low, high) = if is_negative { number.wrapping_neg() } else { number }.to_parts();
+    let high = high.cast_unsigned();
+    let magnitude = if high == 0 {
+        low as f64
+    } else {
+        // The highest 128 bits, of which the last one says whether anything was cut off.
+        let shift = 128 - high.leading_zeros();
+        let kept = if shift == 128 { high } else { high << (128 - shift) | low >> shift };
+        let cut = if shift == 128 { low } else { low << (128 - shift) };
+        (kept | u128::from(cut != 0)) as f64 * 2_f64.powi(shift.cast_signed())
+    };
+    if is_negative { -magnitude } else { magnitude }
+}
+
+/// Such integers converted to a narrower type, whose low bits they are.
+pub(super) fn converted(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let operand = call.operand(0)?;
+    let nulls = operand.values.logical_nulls();
+    let array: ArrayRef = match super::bare(call.result) {
+        DataType::Float64 => {
+            Arc::new(PrimitiveArray::<Float64Type>::new(floats(call, operand)?.into(), nulls))
+        }
+        DataType::Float32 => {
+            let narrow: Vec<f32> = floats(call, operand)?.into_iter().map(|it| it as f32).collect();
+            Arc::new(PrimitiveArray::<Float32Type>::new(narrow.into(), nulls))
+        }
+        other => {
+            let low = numbers(call, operand)?.into_iter().map(|it| it.to_parts().0.cast_signed());
+            super::access::integer_array(call.name, other, low)?
+        }
+    };
+    Ok(array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsigned_numbers_divide_past_the_highest_bit() {
+        let most = i256::MINUS_ONE;
+        let three = i256::from_i128(3);
+        let (quotient, rest) = long_division(most, three);
+        assert_eq!(quotient.wrapping_mul(three).wrapping_add(rest), most);
+        assert_eq!(rest, i256::ZERO);
+        assert_eq!(long_division(three, most), (i256::ZERO, three));
+        assert_eq!(long_division(most, most), (i256::ONE, i256::ZERO));
+        let half = i256::MIN;
+        assert_eq!(long_division(most, half), (i256::ONE, i256::MAX));
+    }
+
+    #[test]
+    fn floats_are_the_nearest_ones() {
+        let most = "115792089237316195423570985008687907853269984665640564039457584007913129639935";
+        for (text, is_signed) in [
+            ("0", true),
+            ("-1", true),
+            ("9007199254740993", true),
+            ("340282366920938463463374607431768211455", true),
+            ("340282366920938463463374607431768211456", true),
+            ("115792089237316195423570985008687907853269984665640564039457", true),
+            ("115792089237316201976018637512945408102862053379883361075200", true),
+            ("-57896044618658097711785492504343953926634992332820282019728", true),
+            (most, false),
+        ] {
+            let number = if is_signed { i256::from_string(text).unwrap() } else { i256::MINUS_ONE };
+            let wanted: f64 = text.parse().unwrap();
+            assert_eq!(float(number, is_signed).to_bits(), wanted.to_bits(), "{text}");
+        }
+    }
+}
