@@ -281,7 +281,7 @@ class Queries:
         if aggregate.startswith("group"):
             # In which order values of several keys are gathered is up to the engines.
             aggregate = "count()"
-        return f"SELECT {one}, {two}, {aggregate} AS r{extra} FROM g {tail} ORDER BY {one}, {two}, r"
+        return f"SELECT {one}, {two}, {aggregate} AS r{extra} FROM g {tail} ORDER BY {one}, {two}, r{extra}"
 
     def whole(self):
         where = f" WHERE {self.some('B', 1)}" if self.pick.random() < 0.5 else ""

@@ -17,8 +17,6 @@ use datafusion::sql::sqlparser::ast::{
 /// Functions that DataFusion has under another name.
 const RENAMED: &[(&str, &str)] = &[
     ("ifNull", "coalesce"),
-    ("today", "current_date"),
-    ("curdate", "current_date"),
     ("tuple", "struct"),
     ("array", "make_array"),
     ("arrayJoin", "unnest"),
@@ -60,6 +58,8 @@ const SYNTAX: &[&str] = &[
     "toIntervalMonth",
     "toIntervalQuarter",
     "toIntervalYear",
+    "curdate",
+    "today",
     "yesterday",
     "nullIf",
 ];
@@ -230,6 +230,11 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
         {
             *expr = Expr::Function(call("negate", vec![take(operand)]));
         }
+        Expr::Subquery(query) => {
+            if let Some(tuple) = super::tuples::of_columns(query)? {
+                **query = tuple;
+            }
+        }
         _ => {}
     }
     Ok(())
@@ -360,7 +365,6 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
         ));
     }
     meant::check_hash(function, &written)?;
-    retype::check_choice(function, &written)?;
     if lambda::rewrite(function, &written)? || rewrite_plain(function, &written) {
         return Ok(None);
     }
@@ -442,7 +446,8 @@ fn map(function: &mut Function, arguments: Vec<Expr>) -> Option<Expr> {
 /// Functions that are syntax for DataFusion.
 fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, DialectError> {
     let is_if = name.eq_ignore_ascii_case("if") || name == "multiIf";
-    let name = if name.eq_ignore_ascii_case("nullIf") { "nullIf" } else { name };
+    let any_case = ["nullIf", "curdate"].into_iter().find(|it| name.eq_ignore_ascii_case(it));
+    let name = any_case.unwrap_or(name);
     if !is_if && !SYNTAX.contains(&name) {
         return Ok(None);
     }
@@ -456,10 +461,12 @@ fn syntax(function: &mut Function, name: &str) -> Result<Option<Expr>, DialectEr
     if name == "map" {
         return Ok(map(function, arguments));
     }
-    if name == "yesterday" {
+    if let "today" | "curdate" | "yesterday" = name {
+        let date = Expr::Function(call("current_date", Vec::new()));
+        let today = Expr::Function(call("toDate", vec![date]));
         let day = interval("1", DateTimeField::Day);
-        let today = Expr::Function(call("current_date", Vec::new()));
-        return Ok(Some(binary(today, BinaryOperator::Minus, day)));
+        let is_today = name != "yesterday";
+        return Ok(Some(if is_today { today } else { binary(today, BinaryOperator::Minus, day) }));
     }
     let Ok([argument]) = <[Expr; 1]>::try_from(arguments) else {
         return Err(refused(format!("{name} with these arguments"), "it takes one"));

@@ -73,7 +73,7 @@ impl Dialect for Grammar {
     }
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
-        postfix::literal_before_cast(parser).map(Ok)
+        postfix::literal_before_cast(parser).map(Ok).or_else(|| postfix::tuple(parser))
     }
 
     fn parse_infix(

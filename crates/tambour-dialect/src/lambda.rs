@@ -6,8 +6,8 @@ use super::{alias, refused};
 use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, Visitor,
-    VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, Value,
+    Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -108,20 +108,39 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<bool, Di
     Ok(true)
 }
 
-/// Writes `[x, 1]` in the body of a lambda as `array(x, 1)`: the planner of lists does not know the parameters of lambdas.
-pub(super) fn lists_as_calls(body: &mut Expr) {
-    struct Lists;
-    impl VisitorMut for Lists {
+/// Writes `[x, 1]` in the body of a lambda as `array(x, 1)`, and `x.name` as `tupleElement(x, 'name')`: the planner of lists does
+/// not know the parameters of lambdas, and that of columns takes them for tables.
+pub(super) fn as_calls(lambda: &mut LambdaFunction) {
+    struct Calls(Vec<String>);
+    impl VisitorMut for Calls {
         type Break = ();
 
         fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-            if let Expr::Array(list) = expr {
-                *expr = Expr::Function(call("array", std::mem::take(&mut list.elem)));
+            match expr {
+                Expr::Array(list) => {
+                    *expr = Expr::Function(call("array", std::mem::take(&mut list.elem)));
+                }
+                Expr::CompoundIdentifier(parts)
+                    if parts.first().is_some_and(|it| self.0.contains(&it.value)) =>
+                {
+                    let mut parts = std::mem::take(parts).into_iter();
+                    let parameter = parts.next().map_or_else(null, Expr::Identifier);
+                    *expr = parts.fold(parameter, |tuple, part| {
+                        let name = Expr::value(Value::SingleQuotedString(part.value));
+                        Expr::Function(call("tupleElement", vec![tuple, name]))
+                    });
+                }
+                _ => {}
             }
             ControlFlow::Continue(())
         }
     }
-    let _ = walk_mut(body, &mut Lists);
+    let names = lambda.params.iter().map(|it| it.name.value.clone()).collect();
+    let _ = walk_mut(&mut *lambda.body, &mut Calls(names));
+}
+
+fn null() -> Expr {
+    Expr::value(Value::Null)
 }
 
 /// The lambda that a call names, and the expressions for its parameters: `WITH x -> x + 1 AS f SELECT f(a)` asks for `a + 1`.

@@ -26,6 +26,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
         }
         index += 1;
     }
+    last_commas(&mut tokens);
     parentheses::arrange(&mut tokens);
     change::arrange(&mut tokens);
     array_join::arrange(&mut tokens);
@@ -41,6 +42,17 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     views(&mut tokens);
     scalar::arrange(&mut tokens);
     Ok(tokens)
+}
+
+/// `SELECT a, b, FROM t`: the last comma is none. The parser's own switch for it takes `format(…)` after a comma for a clause.
+fn last_commas(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        let is_last = tokens[at].token == Token::Comma
+            && next(tokens, at).is_some_and(|it| is_keyword(&tokens[it].token, Keyword::FROM));
+        if is_last {
+            tokens[at].token = Token::Whitespace(Whitespace::Space);
+        }
+    }
 }
 
 /// `FROM view(SELECT …)` is a subquery.

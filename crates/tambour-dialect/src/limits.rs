@@ -8,7 +8,8 @@ use super::{call, ends, refused};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr,
-    OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowSpec, WindowType,
+    OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowFrame, WindowFrameBound,
+    WindowFrameUnits, WindowSpec, WindowType,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -238,7 +239,13 @@ fn ordinal(expr: Expr, select: &Select) -> Result<Expr, DialectError> {
 }
 
 pub(super) fn over(function: &str, keys: Vec<Expr>, order_by: Vec<OrderByExpr>) -> Expr {
-    let window = WindowSpec { window_name: None, partition_by: keys, order_by, window_frame: None };
+    // Numbers and ranks do not look at their frame, and the engine has no ranges of UUIDs and the like.
+    let rows = (function != "count").then_some(WindowFrame {
+        units: WindowFrameUnits::Rows,
+        start_bound: WindowFrameBound::Preceding(None),
+        end_bound: Some(WindowFrameBound::CurrentRow),
+    });
+    let window = WindowSpec { window_name: None, partition_by: keys, order_by, window_frame: rows };
     let function = call::call(function, Vec::new());
     Expr::Function(Function { over: Some(WindowType::WindowSpec(window)), ..function })
 }

@@ -13,6 +13,43 @@ const COLUMNS_MAX: usize = 12;
 /// Longest piece of the engine's text that is shown.
 const TEXT_MAX: usize = 400;
 
+/// What some of the engine's texts mean, by a piece of each.
+const KNOWN: [(&str, &str); 9] = [
+    (
+        "cannot run range queries on datatype",
+        "OVER (ORDER BY x) of this type needs a frame of rows: add ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+    ),
+    (
+        "ggregate ORDER BY is not implemented for window functions",
+        "argMin, argMax and their like do not run over windows: join with a subquery that has them by group",
+    ),
+    ("here is only support Literal types", "the third argument of lag and lead is a constant"),
+    (
+        "BoundedWindowAggExec",
+        "a subquery in the PARTITION BY or ORDER BY of a window is not supported: give it a name in a subquery below",
+    ),
+    (
+        "n/Exist/SetComparison subquery can only be used",
+        "IN (SELECT ...) is not supported in this place: give it a name in a subquery below",
+    ),
+    (
+        "nconsistent metadata across values list",
+        "the rows of values have different types: say them, like values('a Float64, b Date', ...)",
+    ),
+    (
+        "SUM not supported for Null",
+        "sum of NULL is not supported: say its type, like CAST(NULL AS Nullable(Float64))",
+    ),
+    (
+        "ualifier for lambda variable",
+        "a lambda with a subquery inside is not supported: ask for the set by groupArray in a subquery, and has()",
+    ),
+    (
+        "nnest() can only be applied",
+        "ARRAY JOIN takes arrays: of a map, mapKeys(m) and mapValues(m)",
+    ),
+];
+
 /// The message of an error.
 pub fn of(error: &DataFusionError) -> String {
     match error.find_root() {
@@ -133,6 +170,9 @@ fn not_there(text: &str) -> String {
 fn plain(text: &str) -> String {
     if let Some(known) = mismatch::of(text) {
         return known;
+    }
+    if let Some((_, known)) = KNOWN.iter().find(|(piece, _)| text.contains(piece)) {
+        return (*known).to_owned();
     }
     let mut text = text;
     for end in [

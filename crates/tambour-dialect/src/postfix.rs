@@ -2,7 +2,9 @@
 
 use super::lexical::is_word;
 use super::{call, within};
-use datafusion::sql::sqlparser::ast::{AccessExpr, BinaryOperator, Expr, Subscript, Value};
+use datafusion::sql::sqlparser::ast::{
+    AccessExpr, BinaryOperator, Expr, ObjectName, Subscript, Value,
+};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
@@ -102,6 +104,16 @@ pub(super) fn literal_before_cast(parser: &mut Parser<'_>) -> Option<Expr> {
         parser.next_token();
     }
     Some(Expr::value(Value::SingleQuotedString(text)))
+}
+
+/// A call of `tuple`. The parser library would take `tuple(f(x)).1` for a type with a literal of it.
+pub(super) fn tuple(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let is_call = is_word(&parser.peek_token_ref().token, "TUPLE")
+        && parser.peek_nth_token_ref(1).token == Token::LParen;
+    is_call.then(|| {
+        let name = parser.parse_identifier()?;
+        parser.parse_function(ObjectName::from(vec![name]))
+    })
 }
 
 fn subscript(parser: &mut Parser<'_>, expr: &Expr) -> Result<Expr, ParserError> {

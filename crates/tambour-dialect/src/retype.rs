@@ -4,16 +4,13 @@
 use super::call;
 use super::lexical::{closing, is_word, next};
 use super::meant;
-use super::refused;
-use crate::DialectError;
 use crate::marks::LOGIC;
 use crate::names;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    UnaryOperator, Value, visit_expressions,
+    UnaryOperator, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
-use std::ops::ControlFlow;
 
 /// Stands for `DateTime('zone')`, which the parser takes for a precision.
 const ZONED: &str = "ZonedDateTime";
@@ -312,53 +309,6 @@ pub(super) fn numbers_within(expr: &mut Expr) {
         }
         _ => {}
     }
-}
-
-/// Refuses the type of a choice between values some of which are numbers that are written out: ClickHouse gives those as few
-/// bits as they need, the engine 64.
-pub(super) fn check_choice(function: &Function, written: &str) -> Result<(), DialectError> {
-    let FunctionArguments::List(list) = &function.args else { return Ok(()) };
-    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(choice))) = list.args.first() else {
-        return Ok(());
-    };
-    if !written.eq_ignore_ascii_case("toTypeName") || !is_choice_of_numbers(choice) {
-        return Ok(());
-    }
-    Err(refused(
-        format!("toTypeName({choice})"),
-        "the numbers in it have fewer bits in ClickHouse; convert the result, for example by toInt64",
-    ))
-}
-
-fn is_choice_of_numbers(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) => is_choice_of_numbers(inner),
-        Expr::Case { conditions, else_result, .. } => {
-            let results = conditions.iter().map(|it| &it.result);
-            results.chain(else_result.as_deref()).any(has_number)
-        }
-        Expr::Function(function) => {
-            const CHOICES: [&str; 4] = ["coalesce", "greatest", "least", "nullif"];
-            let name = call::name(function).unwrap_or_default().to_ascii_lowercase();
-            let FunctionArguments::List(list) = &function.args else { return false };
-            CHOICES.contains(&name.as_str())
-                && list.args.iter().any(|argument| match argument {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => has_number(argument),
-                    _ => false,
-                })
-        }
-        _ => false,
-    }
-}
-
-/// True if there is a number anywhere inside.
-fn has_number(expr: &Expr) -> bool {
-    let is_number =
-        |it: &Expr| matches!(it, Expr::Value(value) if matches!(value.value, Value::Number(..)));
-    let found = visit_expressions(expr, |inner| {
-        if is_number(inner) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    found.is_break()
 }
 
 /// The name of the type of a tuple that is written out, from those of its elements: a number in a query has as few bits as it

@@ -72,7 +72,7 @@ impl VisitorMut for Rewriter<'_> {
             _ => {}
         }
         if let Expr::Lambda(lambda) = expr {
-            lambda::lists_as_calls(&mut lambda.body);
+            lambda::as_calls(lambda);
         }
         ControlFlow::Continue(())
     }

@@ -7,7 +7,7 @@ use crate::DialectError;
 use crate::marks::SET;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, Query, SetExpr, TableFactor, UnaryOperator, Value,
+    BinaryOperator, Expr, Ident, Query, SelectItem, SetExpr, TableFactor, UnaryOperator, Value,
     visit_expressions,
 };
 use datafusion::sql::sqlparser::parser::Parser;
@@ -28,6 +28,31 @@ fn elements(expr: &Expr) -> Option<Vec<Expr>> {
 /// True for a tuple that is written out.
 pub(super) fn is_one(expr: &Expr) -> bool {
     elements(expr).is_some()
+}
+
+/// A subquery of several columns in the place of a value: one of a tuple of them. `None` if it has one, or they are not written out.
+pub(super) fn of_columns(query: &Query) -> Result<Option<Query>, DialectError> {
+    let SetExpr::Select(select) = &*query.body else { return Ok(None) };
+    let is_plain = |item: &SelectItem| {
+        matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })
+    };
+    if select.projection.len() < 2 || !select.projection.iter().all(is_plain) {
+        return Ok(None);
+    }
+    let names = (1..=select.projection.len()).map(|place| format!("\"{place}\""));
+    let names = names.collect::<Vec<_>>().join(", ");
+    let text = format!("SELECT struct({names}) FROM (SELECT 1) AS \"row\" ({names})");
+    let mut tuple = Parser::new(&Grammar)
+        .try_with_sql(&text)
+        .and_then(|mut parser| parser.parse_query())
+        .map_err(DataFusionError::from)?;
+    if let SetExpr::Select(select) = &mut *tuple.body
+        && let Some(table) = select.from.first_mut()
+        && let TableFactor::Derived { subquery, .. } = &mut table.relation
+    {
+        **subquery = query.clone();
+    }
+    Ok(Some(*tuple))
 }
 
 /// The condition that stands for IN with tuples; `None` for other sets.
@@ -143,6 +168,7 @@ pub(super) fn in_subquery(expr: &mut Expr) -> Result<Option<Expr>, DialectError>
         && let TableFactor::Derived { subquery: inner, .. } = &mut from.relation
     {
         std::mem::swap::<Query>(inner, subquery);
+        spread(inner, operands.len());
     }
     let equal = (1..=operands.len()).zip(operands).map(|(number, operand)| Expr::BinaryOp {
         left: Box::new(Expr::Identifier(column(number))),
@@ -151,4 +177,17 @@ pub(super) fn in_subquery(expr: &mut Expr) -> Result<Option<Expr>, DialectError>
     });
     select.selection = balanced(equal.collect(), &BinaryOperator::And);
     Ok(Some(Expr::Exists { subquery: query, negated: *negated }))
+}
+
+/// A subquery whose one column is a tuple that is written out, with a column for each of its elements.
+fn spread(query: &mut Query, count: usize) {
+    let SetExpr::Select(select) = &mut *query.body else { return };
+    let [SelectItem::UnnamedExpr(only) | SelectItem::ExprWithAlias { expr: only, .. }] =
+        select.projection.as_slice()
+    else {
+        return;
+    };
+    if let Some(columns) = elements(only).filter(|it| it.len() == count) {
+        select.projection = columns.into_iter().map(SelectItem::UnnamedExpr).collect();
+    }
 }

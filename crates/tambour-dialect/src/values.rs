@@ -6,7 +6,8 @@ use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Parens, Query, SetExpr, TableFactor, Value,
+    CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, Parens, Query, SetExpr, TableFactor,
+    Value,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -96,10 +97,7 @@ fn query(
     let results: Vec<String> = columns
         .iter()
         .enumerate()
-        .map(|(index, (name, data_type))| match data_type {
-            Some(data_type) => format!("CAST(\"v{index}\" AS {data_type}) AS {}", quoted(name)),
-            None => format!("\"v{index}\" AS {}", quoted(name)),
-        })
+        .map(|(index, (name, _))| format!("\"v{index}\" AS {}", quoted(name)))
         .collect();
     let names: Vec<String> = (0..columns.len()).map(|index| format!("\"v{index}\"")).collect();
     let text = format!(
@@ -116,14 +114,40 @@ fn query(
         && let TableFactor::Derived { subquery, .. } = &mut table.relation
         && let SetExpr::Values(values) = &mut *subquery.body
     {
+        let types: Vec<Option<DataType>> = columns
+            .iter()
+            .map(|(_, name)| name.as_deref().map(data_type).transpose())
+            .collect::<Result<_, _>>()?;
         values.rows = rows
             .into_iter()
-            .map(|content| Parens {
+            .map(|row| Parens {
                 opening_token: AttachedToken::empty(),
-                content,
+                content: row.into_iter().zip(&types).map(converted).collect(),
                 closing_token: AttachedToken::empty(),
             })
             .collect();
     }
     Ok(query)
+}
+
+fn data_type(name: &str) -> Result<DataType, DialectError> {
+    let parsed = Parser::new(&Grammar)
+        .try_with_sql(name)
+        .and_then(|mut parser| parser.parse_data_type())
+        .map_err(DataFusionError::from)?;
+    Ok(parsed)
+}
+
+/// A value with the type of its column: each by itself, since the rows of a list are held to have one type.
+fn converted((value, data_type): (Expr, &Option<DataType>)) -> Expr {
+    match data_type {
+        Some(data_type) => Expr::Cast {
+            kind: CastKind::Cast,
+            expr: Box::new(value),
+            data_type: data_type.clone(),
+            array: false,
+            format: None,
+        },
+        None => value,
+    }
 }

@@ -1,8 +1,8 @@
 //! ClickHouse's names of types: `DESCRIBE`, `SHOW CREATE TABLE`, `toTypeName`.
 
 use crate::{SqlError, results};
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringViewArray};
-use arrow::datatypes::{DataType as ArrowType, Field, Int64Type, Schema, SchemaRef};
+use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
+use arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
@@ -13,8 +13,15 @@ use tambour_part::types::{Column, DataType, Strings};
 
 /// The type as ClickHouse writes it; Arrow's name of one that ClickHouse does not have.
 fn type_name(field: &Field) -> String {
-    if *field.data_type() == ArrowType::Null {
-        return "Nullable(Nothing)".to_owned();
+    match field.data_type() {
+        ArrowType::Null => return "Nullable(Nothing)".to_owned(),
+        ArrowType::List(item) if item.data_type().is_null() && !item.is_nullable() => {
+            return "Array(Nothing)".to_owned();
+        }
+        ArrowType::List(item) if item.data_type().is_null() || item.data_type().is_list() => {
+            return format!("Array({})", type_name(item));
+        }
+        _ => {}
     }
     DataType::from_field(field)
         .map_or_else(|_| field.data_type().to_string(), |found| found.to_string())
@@ -98,18 +105,15 @@ impl ScalarUDFImpl for TypeName {
         let (Some(field), Some(value)) = (args.arg_fields.first(), args.args.first()) else {
             return datafusion::common::plan_err!("toTypeName takes an argument");
         };
+        if matches!(field.data_type(), ArrowType::Interval(_)) {
+            return datafusion::common::plan_err!("toTypeName does not take intervals");
+        }
         let name = match value {
             // A number in a query has 64 bits for DataFusion, for ClickHouse as few as it can.
             ColumnarValue::Scalar(ScalarValue::Int64(Some(number)))
                 if field.metadata().is_empty() =>
             {
                 narrowest(*number)
-            }
-            ColumnarValue::Scalar(ScalarValue::List(list))
-                if field.metadata().is_empty() && !list.is_null(0) =>
-            {
-                literal_name(&list.value(0))
-                    .map_or_else(|| type_name(field), |it| format!("Array({it})"))
             }
             // A constant that is there is not NULL.
             ColumnarValue::Scalar(constant) if !constant.is_null() => {
@@ -119,41 +123,6 @@ impl ScalarUDFImpl for TypeName {
         };
         Ok(ColumnarValue::Scalar(ScalarValue::Utf8View(Some(name))))
     }
-}
-
-/// The type of the items of an array that is written out.
-fn literal_name(items: &ArrayRef) -> Option<String> {
-    let name = match items.data_type() {
-        ArrowType::Null => return Some("Nothing".to_owned()),
-        ArrowType::Int64 => {
-            let numbers = items.as_primitive::<Int64Type>();
-            let least = numbers.iter().flatten().min().unwrap_or(0);
-            let greatest = numbers.iter().flatten().max().unwrap_or(0);
-            match (narrowest(least), narrowest(greatest)) {
-                (signed, unsigned) if least < 0 && greatest >= 0 => {
-                    let bits = |name: &str| {
-                        name.trim_start_matches("UInt")
-                            .trim_start_matches("Int")
-                            .parse::<u32>()
-                            .ok()
-                    };
-                    let wide = bits(&signed)?.max(bits(&unsigned)? * 2);
-                    if wide > 64 {
-                        return None;
-                    }
-                    format!("Int{wide}")
-                }
-                (signed, _) if greatest < 0 => signed,
-                (_, unsigned) => unsigned,
-            }
-        }
-        ArrowType::List(_) => {
-            let lists = items.as_list::<i32>();
-            return Some(format!("Array({})", literal_name(lists.values())?));
-        }
-        other => type_name(&Field::new("", other.clone(), false)),
-    };
-    Some(if items.null_count() > 0 { format!("Nullable({name})") } else { name })
 }
 
 /// The narrowest type of a number.

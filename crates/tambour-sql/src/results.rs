@@ -1,8 +1,10 @@
 //! Results of the same name. DataFusion wants the columns of a query to be distinct, ClickHouse does not (`SELECT count(),
 //! count()`): repeated names carry a number while a query is planned, and lose it when its result is handed out.
 
+use crate::functions::{has_nothing, of_numbers};
 use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::Result;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -10,20 +12,34 @@ use futures::StreamExt;
 use std::sync::Arc;
 use tambour_dialect::marks::written;
 
-/// The schema with the names that were written.
+/// The schema with the names that were written, and a type in the place of NULLs that tuples hold, of which there is no other way
+/// to say that they are tuples.
 pub(crate) fn restored(schema: &SchemaRef) -> SchemaRef {
-    if schema.fields().iter().all(|field| written(field.name()).is_none()) {
+    let is_open = |field: &Field| is_tuple(field.data_type()) && has_nothing(field.data_type());
+    if schema.fields().iter().all(|field| written(field.name()).is_none() && !is_open(field)) {
         return Arc::clone(schema);
     }
     let fields: Vec<Field> = schema
         .fields()
         .iter()
-        .map(|field| match written(field.name()) {
-            Some(name) => field.as_ref().clone().with_name(name),
-            None => field.as_ref().clone(),
+        .map(|field| {
+            let name = written(field.name()).unwrap_or_else(|| field.name());
+            let shown = field.as_ref().clone().with_name(name);
+            if !is_open(field) {
+                return shown;
+            }
+            let data_type = of_numbers(field.data_type());
+            shown.with_data_type(data_type)
         })
         .collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+fn is_tuple(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(item) => is_tuple(item.data_type()),
+        other => matches!(other, DataType::Struct(_)),
+    }
 }
 
 /// The batches with the names that were written.
@@ -40,14 +56,17 @@ pub(crate) fn stream(stream: SendableRecordBatchStream) -> SendableRecordBatchSt
 fn rename(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     // Batches of counts have rows but no columns.
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    let columns = batch.columns().to_vec();
+    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
+        let is_same = column.data_type() == field.data_type();
+        Ok(if is_same { Arc::clone(column) } else { cast(column, field.data_type())? })
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::datatypes::DataType;
     use tambour_dialect::marks::numbered;
 
     #[test]

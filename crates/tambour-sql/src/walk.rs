@@ -19,6 +19,8 @@ pub(crate) trait Walk {
         &self,
         visit: &mut dyn FnMut(&Expr) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion>;
+    /// What is directly inside.
+    fn children(&self) -> Vec<&Self>;
 }
 
 impl Walk for Expr {
@@ -33,6 +35,15 @@ impl Walk for Expr {
         visit: &mut dyn FnMut(&Expr) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         self.apply(visit)
+    }
+    fn children(&self) -> Vec<&Self> {
+        let mut children = Vec::new();
+        let all = self.apply_children(|child| {
+            children.push(child);
+            Ok(TreeNodeRecursion::Continue)
+        });
+        // Nothing in it fails.
+        all.map(|_| children).unwrap_or_default()
     }
 }
 

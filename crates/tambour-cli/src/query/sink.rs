@@ -40,6 +40,12 @@ impl<'a> Sink<'a> {
     ) -> anyhow::Result<Self> {
         let form = match style.format {
             ResultFormat::Null => Form::Nothing,
+            // SET has no result, not even an empty line of names.
+            ResultFormat::ClickHouse(_) | ResultFormat::Csv | ResultFormat::Tsv
+                if schema.fields().is_empty() =>
+            {
+                Form::Nothing
+            }
             ResultFormat::Table | ResultFormat::Vertical => {
                 Form::Grid(Box::new(Sample::new(schema, style, target)))
             }

@@ -3,6 +3,8 @@
 //! that may be NULL stay NULL, there as here.
 
 use super::aggregate::Summand;
+use super::integer::integer;
+use super::keep::is_number_of_set;
 use super::literal::bare_type;
 use super::otherwise;
 use super::typed::Typed;
@@ -18,7 +20,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, Join, LogicalPlan, Projection, ReturnFieldArgs,
-    ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility, lit,
 };
 use std::sync::Arc;
 use tambour_dialect::Switches;
@@ -91,6 +93,10 @@ struct Value {
 
 impl Value {
     fn of(field: &FieldRef) -> Result<Self> {
+        // A zero of whatever width: counts lose their sign only later.
+        if integer(field).is_some() {
+            return Ok(Self { literal: lit(0_i64), field: None });
+        }
         Ok(Self { literal: default::literal(field)?, field: Some(Arc::clone(field)) })
     }
 }
@@ -214,7 +220,8 @@ fn all_ones(data_type: &ArrowType) -> Result<ScalarValue> {
 /// A projection above a node that has values in the place of NULLs.
 fn with(plan: LogicalPlan, values: &[Option<Value>]) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
-    let columns = schema.iter().enumerate().map(|(index, (qualifier, field))| {
+    let shown = schema.iter().enumerate().filter(|(_, (_, field))| !is_number_of_set(field.name()));
+    let columns = shown.map(|(index, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let Some(Some(value)) = values.get(index) else { return Ok(column) };
         let chosen = coalesce(vec![column, value.literal.clone()]);

@@ -253,9 +253,19 @@ pub(super) fn check_sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> 
     };
     let is_enum =
         |it: &Option<DataType>| matches!(it, Some(DataType::Enum8(_) | DataType::Enum16(_)));
+    let is_join = matches!(&plan, LogicalPlan::Join(_));
     for (left, right) in pairs {
         let (a, b) = (bare_type(&left), bare_type(&right));
         let has_null = left.data_type().is_null() || right.data_type().is_null();
+        if let (true, false, Some(a), Some(b)) = (is_join, has_null, &a, &b)
+            && a != b
+            && function::supertype(a, b).is_none()
+        {
+            return plan_err!(
+                "the column {} is {a} in one query and {b} in the other, which have no common type: convert one of them",
+                left.name()
+            );
+        }
         if (is_enum(&a) || is_enum(&b)) && a != b && !has_null {
             return plan_err!(
                 "the column {} is an Enum in one query and another type in the other; convert it by toString",

@@ -5,11 +5,13 @@ use super::literal::named;
 use super::typed::{common_of, needs_name};
 use arrow::array::{ArrayRef, ListArray, cast::AsArray};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::{ScalarValue, exec_err};
+use datafusion::common::{DFSchema, ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::functions_nested::make_array::make_array_udf;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
 use tambour_part::types::DataType;
@@ -19,6 +21,8 @@ use tambour_part::types::DataType;
 pub(super) struct WrittenArray {
     aliases: Vec<String>,
     signature: Signature,
+    /// True for items that may be NULL by what was written, whatever the engine finds out of constants later.
+    has_nullable: bool,
 }
 
 impl WrittenArray {
@@ -26,8 +30,26 @@ impl WrittenArray {
         Self {
             aliases: make_array_udf().aliases().to_vec(),
             signature: Signature::user_defined(Volatility::Immutable),
+            has_nullable: false,
         }
     }
+}
+
+/// Keeps in an array that is written out that its items may be NULL: the engine computes `toNullable(3)` before the query
+/// runs, and a number is never NULL.
+pub(super) fn keep_nullable(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    let is_kept = call.func.inner().downcast_ref::<WrittenArray>().is_none_or(|it| it.has_nullable);
+    if is_kept {
+        return Ok(false);
+    }
+    for item in &call.args {
+        if !matches!(item, Expr::Literal(..)) && item.nullable(schema)? {
+            let array = WrittenArray { has_nullable: true, ..WrittenArray::new() };
+            call.func = Arc::new(ScalarUDF::new_from_impl(array));
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The same lists with items of another field.
@@ -82,7 +104,7 @@ impl ScalarUDFImpl for WrittenArray {
         let types = args.arg_fields.iter().map(|it| it.data_type().clone());
         let item = types.reduce(|all, it| merged(&all, &it)).unwrap_or(ArrowType::Null);
         // An array without items holds no NULL either.
-        let has_nulls = args.arg_fields.iter().any(|it| it.is_nullable());
+        let has_nulls = self.has_nullable || args.arg_fields.iter().any(|it| it.is_nullable());
         let field = Field::new(self.name(), ArrowType::new_list(item, has_nulls), false);
         let data_type = common_of(args.arg_fields.iter().cloned()).map(|item| {
             DataType::Array(Box::new(if has_nulls { item.made_nullable() } else { item }))

@@ -1,12 +1,13 @@
 //! CASE: its results have one type, and what it looks for is found by ClickHouse's rules of equality.
 
 use super::literal::{bare_type, field_of};
-use super::typed::{check_kept, of_case};
-use super::{alike, comparison};
+use super::typed::{check_kept, kept_wide, of_case};
+use super::{alike, comparison, variant};
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, plan_err};
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
+use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, Operator};
 use tambour_part::types::DataType;
 
@@ -14,11 +15,17 @@ use tambour_part::types::DataType;
 pub(super) fn chosen(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let had_operand = case.expr.is_some();
     let mut case = without_operand(case, schema)?;
+    let results = case.when_then_expr.iter().map(|(_, then)| &**then);
+    let variant = variant::of_choices(results.chain(case.else_expr.as_deref()), schema)?;
     let is_changed = alike::made_of_case(&mut case, schema)? || had_operand && case.expr.is_none();
+    if let Some(name) = variant {
+        return Ok(Transformed::yes(variant::named(Expr::Case(case), name)));
+    }
     let data_type = of_case(&case, schema);
     let results = case.when_then_expr.iter().map(|(_, then)| &**then);
     check_kept(data_type.as_ref(), results.chain(case.else_expr.as_deref()), schema)?;
     let typed = super::keep::typed(Expr::Case(case), data_type);
+    let typed = typed.transform_data(|expr| kept_wide(expr, schema))?;
     Ok(if is_changed { Transformed::yes(typed.data) } else { typed })
 }
 
@@ -30,11 +37,14 @@ fn without_operand(mut case: Case, schema: &DFSchema) -> Result<Case> {
     if let Some(fixed @ DataType::FixedString(_)) = bare_type(&field) {
         return plan_err!("CASE x WHEN does not take {fixed}: write CASE WHEN x = ...");
     }
+    // A table of constants is looked up by the bits of floats there.
+    let is_table = field.data_type().is_floating() && is_of_constants(&case);
     let mut is_engines = is_plain(field.data_type());
     let mut conditions = Vec::with_capacity(case.when_then_expr.len());
     for (value, _) in &case.when_then_expr {
         let equal = BinaryExpr::new(operand.clone(), Operator::Eq, value.clone());
         let planned = match comparison::of_rows(&equal, schema)? {
+            _ if is_table && is_zero(value) => one_of_zeros(&operand, value),
             None => comparison::plan(&operand, Operator::Eq, value, schema)?,
             planned => planned,
         };
@@ -55,6 +65,24 @@ fn without_operand(mut case: Case, schema: &DFSchema) -> Result<Case> {
         **value = condition;
     }
     Ok(case)
+}
+
+/// True if all that is looked for is a number that is written out, and all that comes of it are constants.
+fn is_of_constants(case: &Case) -> bool {
+    let is_constant = |it: &Expr| matches!(it, Expr::Literal(..));
+    let is_number =
+        |it: &Expr| matches!(it, Expr::Literal(value, _) if value.data_type().is_numeric());
+    case.when_then_expr.iter().all(|(when, then)| is_number(when) && is_constant(then))
+}
+
+/// True for 0. and -0., which are two values to choose by.
+fn is_zero(value: &Expr) -> bool {
+    matches!(value, Expr::Literal(ScalarValue::Float64(Some(0.0)), _))
+}
+
+fn one_of_zeros(operand: &Expr, zero: &Expr) -> Option<Expr> {
+    let mut list = InList::new(Box::new(operand.clone()), vec![zero.clone()], false);
+    super::zeros::in_list(&mut list).then(|| Expr::InList(list))
 }
 
 /// True for types whose equality is the engine's.

@@ -1,6 +1,10 @@
 //! Aggregates in subqueries that refer to the row around them. Where no row matches, ClickHouse's subquery has no row, and is NULL;
 //! elsewhere an aggregate of no rows has one.
 
+use super::literal::bare_type;
+use super::typed::Typed;
+use super::written;
+use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
@@ -9,6 +13,7 @@ use datafusion::logical_expr::{
     Aggregate, Expr, Filter, LogicalPlan, Projection, Subquery, lit, when,
 };
 use std::sync::Arc;
+use tambour_part::types::DataType;
 
 /// The name of a count of the rows that match.
 const MATCHES: &str = "rows that match";
@@ -16,7 +21,11 @@ const MATCHES: &str = "rows that match";
 /// The subquery without its row where no row matches.
 pub(super) fn without_empty(query: Subquery) -> Result<Transformed<Expr>> {
     if query.outer_ref_columns.is_empty() {
-        return Ok(Transformed::no(Expr::ScalarSubquery(query)));
+        let Some(plan) = or_nothing(&query.subquery)? else {
+            return Ok(Transformed::no(Expr::ScalarSubquery(query)));
+        };
+        let query = Subquery { subquery: Arc::new(plan), ..query };
+        return Ok(Transformed::yes(Expr::ScalarSubquery(query)));
     }
     let plan = query.subquery.as_ref().clone().transform_up(|node| {
         if let LogicalPlan::Projection(shown) = &node
@@ -39,6 +48,32 @@ pub(super) fn without_empty(query: Subquery) -> Result<Transformed<Expr>> {
     })?;
     let query = Subquery { subquery: Arc::new(plan.data), ..query };
     Ok(Transformed::new_transformed(Expr::ScalarSubquery(query), plan.transformed))
+}
+
+/// A subquery whose value is NULL where it has no row, as its type says then; `None` if that says so already, or cannot.
+fn or_nothing(plan: &Arc<LogicalPlan>) -> Result<Option<LogicalPlan>> {
+    let mut plan = Arc::clone(plan);
+    // A number that is written out has as few bits as it needs, before its type is said.
+    if let LogicalPlan::Projection(shown) = plan.as_ref()
+        && let [only] = shown.expr.as_slice()
+    {
+        let name = only.schema_name().to_string();
+        let mut value = only.clone().unalias();
+        if written::of_all(&mut [&mut value], shown.input.schema())? {
+            let narrow = Projection::try_new(vec![value.alias(name)], Arc::clone(&shown.input))?;
+            plan = Arc::new(LogicalPlan::Projection(narrow));
+        }
+    }
+    let schema = plan.schema();
+    let [only] = schema.fields().as_ref() else { return Ok(None) };
+    let nullable = bare_type(only).map(DataType::made_nullable);
+    let Some(nullable @ DataType::Nullable(_)) = nullable else { return Ok(None) };
+    if only.is_nullable() || matches!(only.data_type(), ArrowType::Dictionary(..)) {
+        return Ok(None);
+    }
+    let column = Expr::Column(Column::from(schema.qualified_field(0)));
+    let value = Typed::call(column, &nullable).alias(only.name());
+    Ok(Some(LogicalPlan::Projection(Projection::try_new(vec![value], plan)?)))
 }
 
 fn some_match() -> Expr {

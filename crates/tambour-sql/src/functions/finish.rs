@@ -30,11 +30,13 @@ pub(super) struct Finish {
     moment: Option<ArrowType>,
     /// A count: the engine's have a sign.
     is_count: bool,
+    /// Cut to so many bits by a function: sums of integers of 128 bits, which are decimals of more digits for the engine.
+    cut: Option<&'static str>,
 }
 
 impl Finish {
     fn of_count() -> Self {
-        Self { form: None, data_type: None, default: None, moment: None, is_count: true }
+        Self { form: None, data_type: None, default: None, moment: None, is_count: true, cut: None }
     }
 }
 
@@ -60,11 +62,16 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
     }
     let field = match arguments.first()? {
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => {
-            return average_of(call, schema).filter(|_| name == "avg");
+            return match name {
+                "avg" => average_of(call, schema),
+                "sum" => sum_of(call, schema),
+                _ => None,
+            };
         }
         // What a tuple is made of has names of types only after the pass.
         first => {
-            let first = first.clone().up(&mut |expr| super::keep::rewrite(expr, schema)).ok()?.data;
+            let first = super::written::narrowed(first.clone(), schema).ok()?.data;
+            let first = first.up(&mut |expr| super::keep::rewrite(expr, schema)).ok()?.data;
             first.to_field(schema).ok()?.1
         }
     };
@@ -85,7 +92,7 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         && !field.is_nullable();
     let default = is_of_frame.then(|| default::literal(&field).ok()).flatten();
     let is_finished = form.is_some() || data_type.is_some() || default.is_some();
-    let finish = Finish { form, data_type, default, moment: None, is_count: false };
+    let finish = Finish { form, data_type, default, moment: None, is_count: false, cut: None };
     is_finished.then_some(finish)
 }
 
@@ -105,7 +112,18 @@ fn average_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
     let moment = Some(field.data_type()).filter(|it| is_moment(it)).cloned();
     moment.as_ref()?;
     let data_type = bare_type(&field);
-    Some(Finish { form: None, data_type, default: None, moment, is_count: false })
+    Some(Finish { form: None, data_type, default: None, moment, is_count: false, cut: None })
+}
+
+/// The sum of integers of 128 bits is one, too, and wraps around.
+fn sum_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
+    let cut = match bare_type(&call.args.first()?.to_field(schema).ok()?.1)? {
+        DataType::Int128 => Some("toInt128"),
+        DataType::UInt128 => Some("toUInt128"),
+        _ => return None,
+    };
+    let nothing = Finish::of_count();
+    Some(Finish { is_count: false, cut, ..nothing })
 }
 
 /// The form in which the least or greatest values of a type are found.
@@ -127,10 +145,12 @@ pub(super) fn projected(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let finish =
             index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
-        let Some(Finish { form, data_type, default, moment, is_count }) = finish else {
+        let Some(Finish { form, data_type, default, moment, is_count, cut }) = finish else {
             return Ok(column);
         };
         let column = if *is_count { cast(column, ArrowType::UInt64) } else { column };
+        let cut = cut.and_then(|cut| scalar::call(cut, vec![column.clone()]));
+        let column = cut.unwrap_or(column);
         // Halves go to the even neighbour.
         let column = match (moment, scalar::call("roundBankers", vec![column.clone()])) {
             (Some(_), Some(rounded)) => rounded,

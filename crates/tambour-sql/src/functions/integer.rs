@@ -19,6 +19,10 @@ impl Integer {
     pub(super) fn is_short(self) -> bool {
         self.bits <= 16
     }
+    /// True if it has 64 bits and no sign.
+    pub(super) fn is_long(self) -> bool {
+        self.bits > 32 && !self.is_signed
+    }
     /// True if every float of 64 bits holds it.
     pub(super) fn is_exact(self) -> bool {
         self.bits <= 32
@@ -43,7 +47,7 @@ pub(super) fn integer(field: &Field) -> Option<Integer> {
 
 /// The same of an operand; literals are as narrow as they can be.
 pub(super) fn of_operand(expr: &Expr, field: &Field) -> Option<Integer> {
-    let Expr::Literal(ScalarValue::Int64(Some(number)), _) = expr else { return integer(field) };
+    let Expr::Literal(ScalarValue::Int64(Some(number)), None) = expr else { return integer(field) };
     let is_signed = *number < 0;
     let magnitude = if is_signed { !*number as u64 } else { *number as u64 };
     let needed = u64::BITS - magnitude.leading_zeros() + u32::from(is_signed);

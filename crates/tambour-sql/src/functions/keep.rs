@@ -11,7 +11,8 @@ use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, t
 use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
 use super::{
-    alike, among, comparison, correlated, default, finish, listed, nested, operators, scalar, shown,
+    alike, among, comparison, correlated, default, finish, listed, nested, operators, scalar,
+    shown, sliding, typed, variant,
 };
 use crate::walk::{Walk, everywhere};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
@@ -34,6 +35,7 @@ use tambour_part::types::{DataType, TYPE_KEY};
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = everywhere(plan, &mut super::constant::known)?;
     let plan = everywhere(plan, &mut super::once::drawn)?;
     let plan = everywhere(plan, &mut alike::check_sets)?;
     let plan = everywhere(plan, &mut super::marked::sets)?;
@@ -75,6 +77,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     })?;
     let plan = plan.map_data(|plan| sorted(plan, &schema))?;
     let plan = plan.map_data(LogicalPlan::recompute_schema)?;
+    variant::check(&plan.data)?;
     let plan = plan.map_data(shown::unnested)?;
     let plan = if finish.iter().all(Option::is_none) {
         plan
@@ -181,7 +184,12 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
         return Ok(Transformed::no(Expr::InList(list)));
     };
     let is_nested = matches!(data_type, DataType::Array(_) | DataType::Tuple(_));
-    if !is_nested && list.list.iter().any(Expr::any_column_refs) {
+    let is_literal = |it: &Expr| matches!(it, Expr::Literal(..));
+    let mut is_open = list.list.iter().any(Expr::any_column_refs);
+    for item in list.list.iter().filter(|it| !is_literal(it)) {
+        is_open |= item.nullable(schema)?;
+    }
+    if !is_nested && is_open {
         return among::of_columns(list, schema).map(Transformed::yes);
     }
     if let DataType::Tuple(elements) = &data_type
@@ -277,15 +285,7 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
             None => Transformed::no(expr),
         }),
         Expr::Case(case) => super::cases::chosen(case, schema),
-        Expr::ScalarFunction(mut call) if call.name() == "toTypeName" => {
-            let named =
-                call.args.first().map(|it| shown::decimal_result(it, schema)).transpose()?;
-            let Some(named) = named.flatten() else {
-                return Ok(Transformed::no(Expr::ScalarFunction(call)));
-            };
-            call.args = vec![named];
-            Ok(Transformed::yes(Expr::ScalarFunction(call)))
-        }
+        Expr::ScalarFunction(call) if call.name() == "toTypeName" => shown::type_name(call, schema),
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
         Expr::ScalarFunction(mut call) if Otherwise::of_mark(call.name()).is_some() => {
             let Some(inner) = call.args.pop() else { return plan_err!("it takes an argument") };
@@ -298,24 +298,51 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
             Ok(nested::element(call, schema))
         }
         Expr::ScalarFunction(call) if call.name() == "get_field" => nested::subcolumn(call, schema),
-        Expr::ScalarFunction(mut call) => {
-            if let Some(replaced) = alike::replaced(&call, schema)? {
-                return Ok(Transformed::yes(replaced));
-            }
-            let is_one = alike::made_of_call(&mut call, schema)?
-                | super::typed::complete(&mut call, schema)?;
-            let data_type = of_call(&call, schema);
-            if let "coalesce" | "nvl" | "greatest" | "least" | "make_array" = call.name() {
-                check_kept(data_type.as_ref(), call.args.iter(), schema)?;
-            }
-            let typed = typed(Expr::ScalarFunction(call), data_type);
-            Ok(if is_one { Transformed::yes(typed.data) } else { typed })
-        }
+        Expr::ScalarFunction(call) => called(call, schema),
         Expr::AggregateFunction(call) => aggregate(call, schema, false),
         Expr::ScalarSubquery(query) => correlated::without_empty(query),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// A call of a function: of one that chooses or puts together, the values have one type.
+fn called(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if let Some(replaced) = alike::replaced(&call, schema)? {
+        return Ok(Transformed::yes(replaced));
+    }
+    if let Some(planned) = operators::wrapping_again(&call, schema)? {
+        return Ok(Transformed::yes(planned));
+    }
+    let variant = match call.name() {
+        "coalesce" | "nvl" => variant::of_choices(call.args.iter(), schema)?,
+        "make_array" => {
+            variant::of_choices(call.args.iter(), schema)?.map(|it| format!("Array({it})"))
+        }
+        _ => None,
+    };
+    let is_one = alike::made_of_call(&mut call, schema)?
+        | super::typed::complete(&mut call, schema)?
+        | super::array::keep_nullable(&mut call, schema)?;
+    if let Some(name) = variant {
+        return Ok(Transformed::yes(variant::named(Expr::ScalarFunction(call), name)));
+    }
+    let data_type = of_call(&call, schema);
+    if let "coalesce" | "nvl" | "greatest" | "least" | "make_array" = call.name() {
+        check_kept(data_type.as_ref(), call.args.iter(), schema)?;
+    }
+    let is_extreme = matches!(call.name(), "greatest" | "least");
+    let is_present = is_extreme && !typed::may_be_null(call.args.iter(), schema)?;
+    let is_choice = is_extreme || matches!(call.name(), "coalesce" | "nvl");
+    let mut typed = typed(Expr::ScalarFunction(call), data_type);
+    if is_choice {
+        typed = typed.transform_data(|expr| typed::kept_wide(expr, schema))?;
+    }
+    // The engine's may always be NULL.
+    if is_present && let Some(it) = scalar::call("assumeNotNull", vec![typed.data.clone()]) {
+        return Ok(Transformed::yes(it));
+    }
+    Ok(if is_one { Transformed::yes(typed.data) } else { typed })
 }
 
 fn is_integer_literal(expr: &Expr) -> bool {
@@ -364,6 +391,15 @@ fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>>
         return Ok(None);
     }
     let (left, right) = (as_written(&binary.left), as_written(&binary.right));
+    // Its type was that of its first value before all had one.
+    let is_choice = |it: &Expr| match it {
+        Expr::Case(_) => true,
+        Expr::ScalarFunction(call) => matches!(call.name(), "coalesce" | "nvl"),
+        _ => false,
+    };
+    if is_choice(&left) || is_choice(&right) {
+        return comparison::plan(&left, binary.op, &right, schema);
+    }
     let is_text = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if text(value).is_some());
     let other = match (is_text(&left), is_text(&right)) {
         (true, false) => &right,
@@ -483,7 +519,8 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
         in_order(item, schema, false)?;
         is_reordered |= before != item.expr;
     }
-    let is_gathered = super::gather::forwards(&mut call.fun);
+    let types = call.params.args.iter().map(|it| it.get_type(schema));
+    let is_gathered = sliding::anew(&mut call.fun, &types.collect::<Result<Vec<_>>>()?);
     let is_changed = is_changed || is_moved || is_reordered || is_gathered;
     let expr = Expr::WindowFunction(call);
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })

@@ -46,7 +46,7 @@ fn item_field(list: &Field) -> Result<FieldRef> {
     }))
 }
 
-/// Arrays with 32-bit offsets that begin at 0.
+/// Arrays with 32-bit offsets that begin at 0 and end where the items end: of what a limit has cut, the others are left out.
 fn as_list(value: &ColumnarValue, rows: usize) -> Result<ListArray> {
     let array = value.to_array(rows)?;
     let list = match array.data_type() {
@@ -61,7 +61,10 @@ fn as_list(value: &ColumnarValue, rows: usize) -> Result<ListArray> {
     };
     let has_hidden = list.nulls().is_some_and(|nulls| nulls.null_count() > 0);
     let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(rows));
-    if !has_hidden && list.value_offsets().first() == Some(&0) {
+    let ends = (list.value_offsets().first(), list.value_offsets().last());
+    let is_whole = ends.0 == Some(&0)
+        && ends.1.is_some_and(|end| usize::try_from(*end) == Ok(list.values().len()));
+    if !has_hidden && is_whole {
         return Ok(list);
     }
     for row in 0..list.len() {

@@ -1,5 +1,5 @@
-//! `x IN (SELECT …)` as a value: in a result, or in an argument of an aggregate. The engine knows it as a condition of rows only;
-//! elsewhere a join marks the rows whose value is in the set. `(a, b) IN (SELECT …)` comes as an EXISTS over a subquery of a name that nobody
+//! `x IN (SELECT …)` as a value: in a result, in an argument of an aggregate, as a part of a condition that may be NULL. The engine
+//! knows it as a condition of rows only; elsewhere a join marks the rows whose value is in the set. `(a, b) IN (SELECT …)` comes as an EXISTS over a subquery of a name that nobody
 //! types.
 
 use crate::walk::Walk;
@@ -10,7 +10,7 @@ use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{
-    Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, lit, not, when,
+    Expr, ExprSchemable, Filter, LogicalPlan, LogicalPlanBuilder, Projection, lit, not, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::SET;
@@ -97,13 +97,43 @@ fn has_outer(plan: &LogicalPlan) -> bool {
     plan.exists(|node| Ok(node.expressions().iter().any(Expr::contains_outer))).unwrap_or(true)
 }
 
-/// The pass over projections and aggregates.
+/// The pass over a node.
 pub(super) fn sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let (LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_)) = &plan else {
-        return Ok(Transformed::no(plan));
+    let found = match &plan {
+        LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) => within(&plan.expressions())?,
+        LogicalPlan::Sort(sort) => {
+            let keys: Vec<Expr> = sort.expr.iter().map(|it| it.expr.clone()).collect();
+            within(&keys)?
+        }
+        LogicalPlan::Filter(filter) => {
+            let (plain, found) = of_condition(filter)?;
+            if let Some(plain) = plain {
+                let filter = Filter::try_new(plain, Arc::clone(&filter.input))?;
+                return sets(LogicalPlan::Filter(filter)).map(|it| Transformed::yes(it.data));
+            }
+            found
+        }
+        _ => return Ok(Transformed::no(plan)),
     };
+    let shown = match &plan {
+        LogicalPlan::Filter(_) | LogicalPlan::Sort(_) => Some(Arc::clone(plan.schema())),
+        _ => None,
+    };
+    let marked = marked(plan, found)?;
+    let Some(schema) = shown.filter(|_| marked.transformed) else { return Ok(marked) };
+    // Without the marks.
+    let columns =
+        schema.iter().map(|(table, field)| Expr::Column(Column::new(table.cloned(), field.name())));
+    marked.map_data(|plan| {
+        let shown = Projection::try_new(columns.collect(), Arc::new(plan))?;
+        Ok(LogicalPlan::Projection(shown))
+    })
+}
+
+/// The sets in some expressions.
+fn within(expressions: &[Expr]) -> Result<Vec<Set>> {
     let mut found = Vec::new();
-    for expr in plan.expressions() {
+    for expr in expressions {
         expr.look(&mut |inner| {
             if let Some(set) = Set::of(inner)
                 && !found.contains(&set)
@@ -113,6 +143,44 @@ pub(super) fn sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             Ok(TreeNodeRecursion::Continue)
         })?;
     }
+    Ok(found)
+}
+
+/// The sets in a condition of which the engine would take NULL for false although it is only a part. A whole condition that a
+/// NULL is not in a set comes back with the condition that there is none: the engine takes every value not to be in an empty
+/// set.
+fn of_condition(filter: &Filter) -> Result<(Option<Expr>, Vec<Set>)> {
+    let schema = filter.input.schema();
+    let conditions = split_conjunction_owned(filter.predicate.clone());
+    let (mut parts, mut present) = (Vec::new(), Vec::new());
+    for condition in &conditions {
+        match condition {
+            Expr::InSubquery(set) if set.negated && set.expr.nullable(schema)? => {
+                present.push(set.expr.as_ref().clone().is_not_null());
+            }
+            Expr::InSubquery(_) | Expr::Exists(_) => {}
+            other => parts.push(other.clone()),
+        }
+    }
+    present.retain(|it| !conditions.contains(it));
+    if !present.is_empty() {
+        return Ok((conditions.into_iter().chain(present).reduce(Expr::and), Vec::new()));
+    }
+    let mut found = Vec::new();
+    for set in within(&parts)? {
+        let may_be_null = match &set {
+            Set::Values(set) => set.expr.nullable(schema)?,
+            Set::Tuples(_) => false,
+        };
+        if may_be_null {
+            found.push(set);
+        }
+    }
+    Ok((None, found))
+}
+
+/// A node with marks in the place of sets.
+fn marked(plan: LogicalPlan, found: Vec<Set>) -> Result<Transformed<LogicalPlan>> {
     let only = plan.inputs().first().map(|input| (*input).clone());
     let Some(mut input) = only.filter(|_| !found.is_empty()) else {
         return Ok(Transformed::no(plan));

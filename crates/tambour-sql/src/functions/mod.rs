@@ -16,6 +16,7 @@ mod average;
 mod cases;
 mod chance;
 mod comparison;
+mod constant;
 mod correlated;
 mod decimals;
 mod default;
@@ -41,17 +42,20 @@ mod readable;
 mod scalar;
 mod session;
 mod shown;
+mod sliding;
 pub(crate) mod travel;
 mod tuple;
 mod typed;
 mod united;
 mod using;
+mod variant;
 mod written;
 mod zeros;
 
 pub(crate) use absent::present;
 pub(crate) use default::scalar as default_of;
 pub(crate) use keep::keep_types;
+pub(crate) use typed::{has_nothing, of_numbers};
 
 use crate::SqlError;
 use datafusion::execution::SessionStateBuilder;

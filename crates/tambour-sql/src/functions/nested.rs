@@ -3,16 +3,17 @@
 use super::keep::typed;
 use super::literal::{field_of, text};
 use super::scalar;
+use super::tuple::TupleElement;
 use super::typed::Typed;
 use super::typed::of_call;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{Expr, ScalarUDF};
 
-/// `m.keys` and `m.values`, which the engine takes for the value of a key.
+/// `m.keys` and `m.values`, which the engine takes for the value of a key, and `a.name` of an array of tuples.
 pub(super) fn subcolumn(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let is_map = match call.args.first() {
         Some(map) => matches!(field_of(map, schema)?.data_type(), ArrowType::Map(..)),
@@ -21,6 +22,10 @@ pub(super) fn subcolumn(call: ScalarFunction, schema: &DFSchema) -> Result<Trans
     let [map, Expr::Literal(name, _)] = call.args.as_slice() else {
         return Ok(Transformed::no(Expr::ScalarFunction(call)));
     };
+    if matches!(field_of(map, schema)?.data_type(), ArrowType::List(_)) {
+        let element = ScalarUDF::new_from_impl(TupleElement::new());
+        return Ok(Transformed::yes(element.call(call.args)));
+    }
     if !is_map {
         return Ok(Transformed::no(Expr::ScalarFunction(call)));
     }

@@ -7,10 +7,11 @@ use super::integer::{integer, of_operand, of_remainder, wide};
 use super::literal::{bare_type, field_of, ticks_per_second};
 use super::tuple::Tuple;
 use super::typed::Typed;
-use super::{aggregate, comparison, elementwise, scalar, using};
+use super::{aggregate, comparison, elementwise, scalar, using, written};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{
     ExprPlanner, PlannerResult, RawAggregateExpr, RawBinaryExpr, RawFieldAccessExpr, RawWindowExpr,
 };
@@ -123,16 +124,15 @@ impl ExprPlanner for Operators {
 }
 
 /// What the operands make, whose columns are those of one table each.
-fn planned(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+fn planned(mut expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    for side in [&mut expr.left, &mut expr.right] {
+        *side = written::chosen(std::mem::take(side), schema)?;
+    }
     if expr.op == BinaryOperator::StringConcat {
         return joined(expr, schema);
     }
     let Some(operator) = operator(&expr.op) else { return Ok(PlannerResult::Original(expr)) };
-    let is_arithmetic = matches!(
-        operator,
-        Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide
-    );
-    if is_arithmetic
+    if is_arithmetic(operator)
         && let Some(planned) =
             elementwise::arithmetic(&expr.left, operator, &expr.right, schema, |left, right| {
                 let planned = arithmetic(left, operator, right, schema)?;
@@ -143,7 +143,7 @@ fn planned(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBi
     }
     let planned = if operator == Operator::Modulo {
         remainder(&expr.left, &expr.right, schema)?
-    } else if is_arithmetic {
+    } else if is_arithmetic(operator) {
         arithmetic(&expr.left, operator, &expr.right, schema)?
     } else {
         comparison::plan(&expr.left, operator, &expr.right, schema)?
@@ -196,6 +196,9 @@ fn arithmetic(
     if let Some(planned) = moments(left, operator, right, &fields) {
         return Ok(Some(planned));
     }
+    if let Some(planned) = wide_integers(left, operator, right, &fields) {
+        return Ok(Some(planned));
+    }
     let [left_field, right_field] = &fields;
     let (Some(left_integer), Some(right_integer)) =
         (of_operand(left, left_field), of_operand(right, right_field))
@@ -218,29 +221,54 @@ fn arithmetic(
     Ok(Some(binary(operand(left, left_field), operator, operand(right, right_field))))
 }
 
-/// The arithmetic of integers whose types are others than was known when it was planned ([`super::written`], counts); `None` if
-/// it is right: both operands are of the type that it is computed in, and cast to it unless they have 64 bits themselves.
+/// The arithmetic of numbers whose types are others than was known when it was planned ([`super::written`], counts); `None` if it
+/// is right.
 pub(super) fn planned_again(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
-    if !matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply) {
+    if binary.op == Operator::Modulo {
+        let planned = remainder(&binary.left, &binary.right, schema)?;
+        return Ok(planned.filter(|it| !is_same(it, binary)));
+    }
+    if !is_arithmetic(binary.op) {
         return Ok(None);
     }
-    let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
-    let is_float = |field: &FieldRef| field.data_type().is_floating();
-    if !fields.iter().all(|field| integer(field).is_some() || is_float(field)) {
-        return Ok(None);
-    }
-    let is_cast = |side: &Expr| matches!(side, Expr::Cast(_));
-    let is_right = |(side, field): (&Expr, &FieldRef)| match field.data_type() {
-        // A difference has a sign.
-        ArrowType::UInt64 => binary.op != Operator::Minus,
-        ArrowType::Int64 | ArrowType::Float64 => true,
-        data_type => is_cast(side) && data_type.is_integer(),
+    let planned = again(&binary.left, binary.op, &binary.right, schema)?;
+    Ok(planned.filter(|it| !is_same(it, binary)))
+}
+
+fn is_same(planned: &Expr, before: &BinaryExpr) -> bool {
+    matches!(planned, Expr::BinaryExpr(planned) if planned == before)
+}
+
+/// The same of the function that [`wrapping`] gives.
+pub(super) fn wrapping_again(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
+    let operator = match call.name() {
+        "plus" => Operator::Plus,
+        "minus" => Operator::Minus,
+        "multiply" => Operator::Multiply,
+        _ => return Ok(None),
     };
-    let mut sides = [&*binary.left, &*binary.right].into_iter().zip(&fields);
-    if fields[0].data_type() == fields[1].data_type() && sides.all(is_right) {
-        return Ok(None);
+    let [left, right] = call.args.as_slice() else { return Ok(None) };
+    let planned = again(left, operator, right, schema)?;
+    Ok(planned.filter(|it| !matches!(it, Expr::ScalarFunction(it) if it == call)))
+}
+
+fn again(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let [left, right] = [without_cast(left, schema)?, without_cast(right, schema)?];
+    for side in [left, right] {
+        if !is_number(field_of(side, schema)?.data_type()) {
+            return Ok(None);
+        }
     }
-    arithmetic(without_cast(&binary.left), binary.op, without_cast(&binary.right), schema)
+    arithmetic(left, operator, right, schema)
+}
+
+fn is_arithmetic(operator: Operator) -> bool {
+    matches!(operator, Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide)
+}
+
+/// True for integers of at most 64 bits and floats.
+fn is_number(data_type: &ArrowType) -> bool {
+    data_type.is_integer() || data_type.is_floating()
 }
 
 /// The same of a remainder, which is cast to its type.
@@ -252,15 +280,22 @@ pub(super) fn remainder_again(expr: &Expr, schema: &DFSchema) -> Result<Option<E
     if !cast.field.data_type().is_integer() {
         return Ok(None);
     }
-    let planned = remainder(without_cast(left), without_cast(right), schema)?;
+    let planned = remainder(without_cast(left, schema)?, without_cast(right, schema)?, schema)?;
     Ok(planned.filter(|it| it != expr))
 }
 
-/// A literal as it was written, anything else as it is.
-fn without_cast(side: &Expr) -> &Expr {
-    match side {
-        Expr::Cast(cast) if matches!(*cast.expr, Expr::Literal(..)) => &cast.expr,
-        other => other,
+/// A literal as it was written, and a number before it was cast to what it is computed in; anything else as it is.
+fn without_cast<'a>(side: &'a Expr, schema: &DFSchema) -> Result<&'a Expr> {
+    let Expr::Cast(cast) = side else { return Ok(side) };
+    let is_remainder =
+        matches!(&*cast.expr, Expr::BinaryExpr(inner) if inner.op == Operator::Modulo);
+    let is_computed = !is_remainder
+        && is_number(cast.field.data_type())
+        && is_number(field_of(&cast.expr, schema)?.data_type());
+    match &*cast.expr {
+        literal @ Expr::Literal(..) => Ok(literal),
+        inner if is_computed => without_cast(inner, schema),
+        _ => Ok(side),
     }
 }
 
@@ -279,6 +314,28 @@ fn wrapping(operator: Operator) -> Option<&'static str> {
 fn counted(side: &Expr, schema: &DFSchema) -> Result<Expr> {
     let is_flag = *field_of(side, schema)?.data_type() == ArrowType::Boolean;
     Ok(if is_flag { cast(side.clone(), ArrowType::UInt8) } else { side.clone() })
+}
+
+/// Arithmetic of integers of 128 and 256 bits, which are decimals and bytes for the engine.
+fn wide_integers(
+    left: &Expr,
+    operator: Operator,
+    right: &Expr,
+    fields: &[FieldRef; 2],
+) -> Option<Expr> {
+    if !fields.iter().any(is_wide) {
+        return None;
+    }
+    if let Some(function) = wrapping(operator) {
+        return scalar::call(function, vec![left.clone(), right.clone()]);
+    }
+    let float = |side: &Expr| scalar::call("toFloat64", vec![side.clone()]);
+    Some(binary(float(left)?, operator, float(right)?))
+}
+
+fn is_wide(field: &FieldRef) -> bool {
+    use DataType::{Int128, Int256, UInt128, UInt256};
+    matches!(bare_type(field), Some(Int128 | UInt128 | Int256 | UInt256))
 }
 
 /// With a float the result is a Float64, whatever the widths.
@@ -301,6 +358,9 @@ fn remainder(left: &Expr, right: &Expr, schema: &DFSchema) -> Result<Option<Expr
         |side: &Expr| Ok::<_, DataFusionError>(field_of(side, schema)?.data_type().is_floating());
     let is_decimal =
         |side: &Expr| Ok::<_, DataFusionError>(field_of(side, schema)?.data_type().is_decimal());
+    if is_wide(&field_of(left, schema)?) || is_wide(&field_of(right, schema)?) {
+        return Ok(scalar::call("modulo", vec![left.clone(), right.clone()]));
+    }
     if !is_float(left)? && !is_float(right)? {
         if is_decimal(left)? || is_decimal(right)? {
             return Ok(scalar::call("modulo", vec![left.clone(), right.clone()]));

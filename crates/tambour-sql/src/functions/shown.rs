@@ -1,13 +1,18 @@
 //! Types that would be lost or differ though the values are right: those of the items that an Unnest makes rows of, and those
 //! of decimals that `toTypeName` is asked about.
 
-use super::literal::field_of;
+use super::literal::{bare_type, field_of};
 use super::scalar;
-use super::typed::{Typed, needs_name};
+use super::typed::{self, Typed, needs_name};
+use super::variant;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::{Column, DFSchema};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator, Projection, cast};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, Projection, cast, lit,
+};
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -33,7 +38,7 @@ pub(super) fn unnested(plan: LogicalPlan) -> Result<LogicalPlan> {
     let columns = schema.iter().zip(types).map(|((qualifier, field), data_type)| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let Some(data_type) = data_type else { return column };
-        let is_present = field.is_nullable() && !may_be_null(&data_type);
+        let is_present = field.is_nullable() && !holds_null(&data_type);
         let present =
             is_present.then(|| scalar::call("assumeNotNull", vec![column.clone()])).flatten();
         let item = present.unwrap_or_else(|| column.clone());
@@ -47,16 +52,125 @@ pub(super) fn unnested(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(plan))?))
 }
 
-fn may_be_null(data_type: &DataType) -> bool {
+fn holds_null(data_type: &DataType) -> bool {
     match data_type {
-        DataType::LowCardinality(inner) => may_be_null(inner),
+        DataType::LowCardinality(inner) => holds_null(inner),
         other => matches!(other, DataType::Nullable(_)),
     }
 }
 
+/// `toTypeName`. The type of a choice is said before the engine finds out that one of them is always taken, or never NULL.
+pub(super) fn type_name(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Some(shown) = call.args.first() else {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    };
+    if let Expr::ScalarFunction(inner) = shown
+        && let Some(named) = inner.func.inner().downcast_ref::<Typed>()
+        && variant::is_name(named.data_type())
+    {
+        return Ok(Transformed::yes(lit(named.data_type())));
+    }
+    if let Expr::BinaryExpr(binary) = shown
+        && binary.op.is_numerical_operators()
+        && (is_null(&binary.left) || is_null(&binary.right))
+    {
+        return Ok(Transformed::yes(lit("Nullable(Nothing)")));
+    }
+    if let Some((data_type, may_be_null)) = of_choice(shown, schema)? {
+        let data_type = if may_be_null { data_type.made_nullable() } else { data_type };
+        let name = lit(ScalarValue::Utf8View(Some(data_type.to_string())));
+        return Ok(Transformed::yes(name));
+    }
+    let Some(named) = decimal_result(shown, schema)? else {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    };
+    call.args = vec![named];
+    Ok(Transformed::yes(Expr::ScalarFunction(call)))
+}
+
+/// The type of a choice between values of one type, or of a number made of such, and true if it may be NULL; `None` if there is
+/// no choice, or the types are made one later.
+fn of_choice(expr: &Expr, schema: &DFSchema) -> Result<Option<(DataType, bool)>> {
+    let last_is_null =
+        |choices: &[Expr]| choices.last().map_or(Ok(true), |last| last.nullable(schema));
+    let (choices, may_be_null): (Vec<&Expr>, bool) = match expr {
+        Expr::Case(case) => {
+            let results = case.when_then_expr.iter().map(|(_, then)| &**then);
+            let choices: Vec<&Expr> = results.chain(case.else_expr.as_deref()).collect();
+            let may_be_null = typed::may_be_null(choices.iter().copied(), schema)?;
+            (choices, may_be_null || case.else_expr.is_none())
+        }
+        Expr::ScalarFunction(call) => match (call.name(), call.args.as_slice()) {
+            ("assumeNotNull" | "typed", [inner]) => return of_choice(inner, schema),
+            ("nullif", [first, _]) => (vec![first], true),
+            ("coalesce" | "nvl", choices) => (choices.iter().collect(), last_is_null(choices)?),
+            ("greatest" | "least", values) => {
+                (values.iter().collect(), typed::may_be_null(values.iter(), schema)?)
+            }
+            _ => return Ok(None),
+        },
+        Expr::BinaryExpr(binary) if binary.op.is_numerical_operators() => {
+            return of_operands(binary, schema);
+        }
+        Expr::Cast(cast) if matches!(*cast.expr, Expr::BinaryExpr(_)) => {
+            let inner = of_choice(&cast.expr, schema)?;
+            return Ok(inner.and_then(|inner| Some((bare_type(&cast.field)?, inner.1))));
+        }
+        _ => return Ok(None),
+    };
+    Ok(of_all(choices.into_iter(), schema)?.map(|found| (found, may_be_null)))
+}
+
+/// The same of a sum, difference, product or quotient of two numbers of which one is a choice.
+fn of_operands(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<(DataType, bool)>> {
+    let mut has_choice = false;
+    let mut may_be_null = false;
+    for side in [&binary.left, &binary.right] {
+        let side = match &**side {
+            Expr::Cast(cast) if cast.field.data_type().is_numeric() => &cast.expr,
+            _ => side,
+        };
+        let choice = of_choice(side, schema)?;
+        has_choice |= choice.is_some();
+        may_be_null |= choice.map_or_else(|| side.nullable(schema), |it| Ok(it.1))?;
+    }
+    let field = field_of(&Expr::BinaryExpr(binary.clone()), schema)?;
+    Ok(bare_type(&field).filter(|_| has_choice).map(|found| (found, may_be_null)))
+}
+
+/// The type that all of some values have, NULLs that are written out aside.
+fn of_all<'a>(
+    values: impl Iterator<Item = &'a Expr>,
+    schema: &DFSchema,
+) -> Result<Option<DataType>> {
+    let mut found: Option<DataType> = None;
+    for value in values {
+        let field = value.to_field(schema)?.1;
+        if field.data_type().is_null() {
+            continue;
+        }
+        let Some(data_type) = bare_type(&field) else { return Ok(None) };
+        let is_converted = matches!(value, Expr::ScalarFunction(it) if it.name() == "accurateCast");
+        if is_converted || found.as_ref().is_some_and(|it| *it != data_type) {
+            return plan_err!(
+                "toTypeName of this choice is not supported: its values have different types; convert them to one"
+            );
+        }
+        if matches!(field.data_type(), ArrowType::Dictionary(..)) {
+            return Ok(None);
+        }
+        found = Some(data_type);
+    }
+    Ok(found)
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if value.is_null())
+}
+
 /// A sum, difference or product of decimals with the type that it has in ClickHouse, whose decimals are as wide as the
 /// machine's integers; elsewhere the engine's type, which is wider, does no harm.
-pub(super) fn decimal_result(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+fn decimal_result(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     let Expr::BinaryExpr(binary) = expr else { return Ok(None) };
     let digits = |side: &Expr| {
         Ok::<_, DataFusionError>(match field_of(as_decimal(side), schema)?.data_type() {

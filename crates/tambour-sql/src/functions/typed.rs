@@ -1,8 +1,10 @@
 //! A value with ClickHouse's type of it, which is metadata of its field.
 
 use super::literal::{bare_type, named};
+use super::variant;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::{DFSchema, exec_err, plan_err};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
@@ -10,7 +12,7 @@ use datafusion::logical_expr::{
     ScalarUDFImpl, Signature, Volatility, cast,
 };
 use std::sync::Arc;
-use tambour_part::types::DataType;
+use tambour_part::types::{DataType, TYPE_KEY};
 
 /// True if Arrow's own type of these values tells another ClickHouse type.
 pub(super) fn needs_name(data_type: &DataType) -> bool {
@@ -40,7 +42,7 @@ pub(super) fn holds(data_type: &DataType, is_one: &dyn Fn(&DataType) -> bool) ->
 }
 
 /// True if a NULL that is written out is all that there is in some place of a type.
-fn has_nothing(arrow: &ArrowType) -> bool {
+pub(crate) fn has_nothing(arrow: &ArrowType) -> bool {
     match arrow {
         ArrowType::Null => true,
         ArrowType::List(item) => has_nothing(item.data_type()),
@@ -67,7 +69,8 @@ pub(super) fn complete(call: &mut ScalarFunction, schema: &DFSchema) -> Result<b
     Ok(is_changed)
 }
 
-fn of_numbers(arrow: &ArrowType) -> ArrowType {
+/// The type with numbers in the place of NULLs.
+pub(crate) fn of_numbers(arrow: &ArrowType) -> ArrowType {
     let with_numbers = |field: &FieldRef| {
         Arc::new(field.as_ref().clone().with_data_type(of_numbers(field.data_type())))
     };
@@ -152,6 +155,24 @@ pub(super) fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
     common(results.chain(case.else_expr.as_deref()), schema)
 }
 
+/// A choice of 64 bits with a number in it. If the engine finds out that it is always that number, it would be one that is
+/// written out, with as few bits as it needs.
+pub(super) fn kept_wide(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_number = |it: &Expr| Ok(matches!(it, Expr::Literal(ScalarValue::Int64(Some(_)), None)));
+    if expr.get_type(schema)? == ArrowType::Int64 && expr.exists(is_number)? {
+        return Ok(Transformed::yes(Typed::call(expr, &DataType::Int64)));
+    }
+    Ok(Transformed::no(expr))
+}
+
+/// True if one of some expressions may be NULL.
+pub(super) fn may_be_null<'a>(
+    mut expressions: impl Iterator<Item = &'a Expr>,
+    schema: &DFSchema,
+) -> Result<bool> {
+    expressions.try_fold(false, |any, it| Ok(any || it.nullable(schema)?))
+}
+
 /// The type of what a function hands on or puts together.
 pub(super) fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataType> {
     // Keys and values of a map are single ones, or lists.
@@ -210,6 +231,10 @@ impl Typed {
     pub(super) fn call(expr: Expr, data_type: &DataType) -> Expr {
         ScalarUDF::new_from_impl(Self::new(data_type.to_string())).call(vec![expr])
     }
+    /// An expression with a type that has no more than a name here.
+    pub(super) fn of_name(expr: Expr, name: String) -> Expr {
+        ScalarUDF::new_from_impl(Self::new(name)).call(vec![expr])
+    }
     pub(super) fn new(data_type: String) -> Self {
         Self { data_type, signature: Signature::any(1, Volatility::Immutable) }
     }
@@ -234,7 +259,14 @@ impl ScalarUDFImpl for Typed {
         };
         let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
         Ok(match self.data_type.parse::<DataType>() {
+            Ok(data_type @ DataType::Nullable(_)) => {
+                Arc::new(named(&data_type).add_to_field(field).with_nullable(true))
+            }
             Ok(data_type) => Arc::new(named(&data_type).add_to_field(field)),
+            Err(_) if variant::is_name(&self.data_type) => {
+                let name = (TYPE_KEY.to_owned(), self.data_type.clone());
+                Arc::new(field.with_metadata([name].into()))
+            }
             Err(_) => Arc::new(field),
         })
     }

@@ -5,13 +5,17 @@ use super::alike;
 use super::comparison::within;
 use super::literal::bare_type;
 use super::scalar;
+use super::typed::Typed;
 use crate::describe::narrowest;
+use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{Column, ScalarValue, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Union, lit};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, LogicalPlan, Projection, RecursiveQuery, Union, cast, lit,
+};
 use std::sync::Arc;
 use tambour_function::supertype;
-use tambour_part::types::DataType;
+use tambour_part::types::{DataType, TYPE_KEY};
 
 /// How a column becomes one of the common type.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +28,17 @@ enum Common {
 
 /// The same union with conversions in its inputs.
 pub(super) fn columns(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let LogicalPlan::Union(union) = &plan else { return Ok(plan) };
+    let union = match &plan {
+        LogicalPlan::Union(union) => union,
+        LogicalPlan::RecursiveQuery(query) => {
+            let step = steps(&query.static_term, &query.recursive_term)?;
+            return Ok(LogicalPlan::RecursiveQuery(RecursiveQuery {
+                recursive_term: step,
+                ..query.clone()
+            }));
+        }
+        _ => return Ok(plan),
+    };
     let count = union.schema.fields().len();
     let common = (0..count).map(|place| common(union, place)).collect::<Result<Vec<_>>>()?;
     if common.iter().all(|it| *it == Common::Same) {
@@ -33,6 +47,44 @@ pub(super) fn columns(plan: LogicalPlan) -> Result<LogicalPlan> {
     let inputs = union.inputs.iter().map(|input| converted(input, &common).map(Arc::new));
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
+}
+
+/// The steps of a recursive query with the types that its first rows have.
+fn steps(first: &LogicalPlan, step: &Arc<LogicalPlan>) -> Result<Arc<LogicalPlan>> {
+    let schema = step.schema();
+    let both = first.schema().fields().iter().zip(schema.iter());
+    let columns = both.enumerate().map(|(place, (wanted, (table, field)))| {
+        let column = Expr::Column(Column::new(table.cloned(), field.name()));
+        let given = before_cast(step, place)?.unwrap_or_else(|| field.data_type().clone());
+        let are_integers = given.is_integer() && wanted.data_type().is_integer();
+        let are_texts = given.is_string() && wanted.data_type().is_string();
+        if given != *wanted.data_type() && !are_texts && !are_integers {
+            return plan_err!(
+                "the column {} of this recursive query begins as {} and goes on as {given}: give its first row the type of all, as by toFloat64",
+                wanted.name(),
+                wanted.data_type()
+            );
+        }
+        let is_same = field.data_type() == wanted.data_type();
+        if is_same && field.metadata() == wanted.metadata() {
+            return Ok(column);
+        }
+        let column = if is_same { column } else { cast(column, wanted.data_type().clone()) };
+        let name = wanted.metadata().get(TYPE_KEY).cloned().unwrap_or_default();
+        Ok(Typed::of_name(column, name).alias(field.name()))
+    });
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    let shown = Projection::try_new(columns, Arc::clone(step))?;
+    Ok(Arc::new(LogicalPlan::Projection(shown)))
+}
+
+/// The type of a result before the engine cast it to that of the first rows; `None` if it did not.
+fn before_cast(step: &LogicalPlan, place: usize) -> Result<Option<ArrowType>> {
+    let LogicalPlan::Projection(shown) = step else { return Ok(None) };
+    match shown.expr.get(place).map(|it| it.clone().unalias()) {
+        Some(Expr::Cast(cast)) => cast.expr.get_type(shown.input.schema()).map(Some),
+        _ => Ok(None),
+    }
 }
 
 fn common(union: &Union, place: usize) -> Result<Common> {

@@ -6,10 +6,10 @@ use super::literal::field_of;
 use super::scalar;
 use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::{Expr, ExprSchemable};
 
 /// Gives those of an expression their types.
 pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -24,9 +24,14 @@ pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
                 )?
             }
             Expr::ScalarFunction(call) => match call.name() {
-                // The first is all that there is of it.
-                "coalesce" | "nvl" if is_present(&call.args, schema)? => false,
-                "coalesce" | "nvl" | "greatest" | "least" | "make_array" => {
+                "coalesce" | "nvl" => {
+                    let is_cut = cut(&mut call.args, schema)?;
+                    if let [only] = call.args.as_mut_slice() {
+                        return Ok(Transformed::yes(std::mem::take(only)));
+                    }
+                    of_all(&mut call.args.iter_mut().collect::<Vec<_>>(), schema)? | is_cut
+                }
+                "greatest" | "least" | "make_array" => {
                     of_all(&mut call.args.iter_mut().collect::<Vec<_>>(), schema)?
                 }
                 "struct" => of_each(&mut call.args, schema)?,
@@ -99,9 +104,35 @@ pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result
     Ok(is_changed)
 }
 
-fn is_present(arguments: &[Expr], schema: &DFSchema) -> Result<bool> {
-    let Some(first) = arguments.first() else { return Ok(true) };
-    Ok(!matches!(first, Expr::Literal(..)) && !field_of(first, schema)?.is_nullable())
+/// A choice without what it never comes to, where the engine has not yet found out what types go together.
+pub(super) fn chosen(mut expr: Expr, schema: &DFSchema) -> Result<Expr> {
+    if let Expr::ScalarFunction(call) = &mut expr
+        && matches!(call.name(), "coalesce" | "nvl")
+        && cut(&mut call.args, schema)?
+        && let [only] = call.args.as_mut_slice()
+    {
+        return Ok(std::mem::take(only));
+    }
+    Ok(expr)
+}
+
+/// Takes off what a choice of the first value that is not NULL never comes to, and NULLs that are written out: neither has a
+/// say in the type. True if there was any.
+fn cut(choices: &mut Vec<Expr>, schema: &DFSchema) -> Result<bool> {
+    let before = choices.len();
+    let is_null = |it: &Expr| matches!(it, Expr::Literal(value, _) if value.is_null());
+    if !choices.iter().all(is_null) {
+        choices.retain(|it| !is_null(it));
+    }
+    for (place, choice) in choices.iter().enumerate() {
+        // A subquery may have no row, whatever its column says.
+        let is_query = choice.exists(|it| Ok(matches!(it, Expr::ScalarSubquery(_))))?;
+        if !is_query && !choice.nullable(schema)? {
+            choices.truncate(place + 1);
+            break;
+        }
+    }
+    Ok(choices.len() < before)
 }
 
 fn of_each(expressions: &mut [Expr], schema: &DFSchema) -> Result<bool> {
