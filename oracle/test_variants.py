@@ -24,7 +24,7 @@ AGGREGATES = ["sum", "min", "max", "avg", "any", "uniqExact", "count", "groupArr
               "stddevPop", "groupArray(3)", "minIf", "maxIf", "groupBitOr", "sumKahan", "uniq"]
 # Their values differ on purpose (docs/functions.md: the precision of averages and of decimals, overflow), by chance, or by the order of rows that are equal.
 LEFT_OUT = re.compile("|".join([r"avg(If)?\([ui]64", r"(covar|corr|stddev|var|skew|sumKahan)\w*\([^)]*([ui]64|i32)", r"dec / |/ dec|divide\(dec", r"INTERVAL [ui]64|% NULL|, nf\)|map\((255|true)|multiIf.*u64|% true|i64\) FROM v\) - dec",
-                                r"any\(|anyLast|first_value|topK|anyHeavy|argM|groupUniqArray|deltaSum|rand|UUIDv4|nth_value|groupArray.*(TOTALS|ROLLUP|CUBE)|groupArray\(number|ifNull\(n[if], dec\) / |(least|greatest)\([ui](32|64), dec|DISTINCT .*\bn?f"]))
+                                r"any\(|anyLast|first_value|topK|anyHeavy|argM|groupUniqArray|deltaSum|rand|UUIDv4|nth_value|groupArray.*(TOTALS|ROLLUP|CUBE)|groupArray\(number|ifNull\(n[if], dec\) / |assumeNotNull\(n|(least|greatest)\([ui](32|64), dec|DISTINCT .*\bn?f"]))
 WORD = re.compile(r"('(?:[^'\\]|\\.)*'|\b[A-Za-z_][A-Za-z0-9_]*\b|\b\d+(?:\.\d+)?\b)")
 FUNCTIONS = sorted({it for statement in STATEMENTS for it in re.findall(r"\b([a-z][A-Za-z0-9_]*)\(", statement)} - {"v", "numbers", "rand", "generateUUIDv4"})
 TIES = re.compile(r"LIMIT|QUALIFY|OVER|ORDER BY .*FILL")

@@ -446,7 +446,7 @@ fn queries_that_are_wrong() {
     let sandbox = Sandbox::new();
     sandbox.table();
     let wrong = |query: &str| sandbox.run(&["sql", "t", query]).expect(1);
-    insta::assert_snapshot!("syntax_error", wrong("SELECT id, FROM t WHERE").stderr);
+    insta::assert_snapshot!("syntax_error", wrong("SELECT id +, name FROM t").stderr);
     insta::assert_snapshot!("unknown_column", wrong("SELECT nmae FROM t").stderr);
     insta::assert_snapshot!("unknown_table", wrong("SELECT * FROM flights").stderr);
     wrong("SELECT * FROM t; SELECT broken(1)").says(&["broken"]);

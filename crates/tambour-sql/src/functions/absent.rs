@@ -25,6 +25,7 @@ use datafusion::logical_expr::{
 use std::sync::Arc;
 use tambour_dialect::Switches;
 use tambour_dialect::marks::{JOINED, Otherwise};
+use tambour_part::types::DataType;
 
 /// The pass over a planned query.
 pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPlan> {
@@ -94,7 +95,8 @@ struct Value {
 impl Value {
     fn of(field: &FieldRef) -> Result<Self> {
         // A zero of whatever width: counts lose their sign only later.
-        if integer(field).is_some() {
+        let is_integer = integer(field).is_some() && bare_type(field) != Some(DataType::Ipv4);
+        if is_integer {
             return Ok(Self { literal: lit(0_i64), field: None });
         }
         Ok(Self { literal: default::literal(field)?, field: Some(Arc::clone(field)) })

@@ -61,6 +61,7 @@ pub(super) fn made<'a>(
     }
     if counted(&mut expressions, schema)? {
         super::written::of_all(&mut expressions, schema)?;
+        exact_floats(&mut expressions, schema)?;
         return Ok(true);
     }
     if whole_decimals(&mut expressions, schema)? || exact_floats(&mut expressions, schema)? {
@@ -310,13 +311,9 @@ fn counted(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         present().next().is_some_and(|(_, first)| bare_type(first) == Some(DataType::Bool))
             && present().all(is_byte);
     for (expr, field) in expressions.iter_mut().zip(&fields) {
-        if let Expr::Literal(value, _) = &**expr
-            && is_bool
-            && field.data_type().is_numeric()
-            && !matches!(value.cast_to(&ArrowType::Int64)?, ScalarValue::Int64(Some(0 | 1)))
-        {
+        if is_bool && field.data_type().is_numeric() && !is_flag_literal(expr) {
             return plan_err!(
-                "{value} beside a Bool is one in ClickHouse: convert it, or the Bool by toUInt8"
+                "a number beside a Bool keeps its value in ClickHouse, which a Bool here cannot: convert it by toBool, or the Bool by toUInt8"
             );
         }
         if is_bool && field.data_type().is_numeric() {
@@ -326,6 +323,12 @@ fn counted(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// True for 0 and 1.
+fn is_flag_literal(expr: &Expr) -> bool {
+    let Expr::Literal(value, _) = expr else { return false };
+    matches!(value.cast_to(&ArrowType::Int64), Ok(ScalarValue::Int64(Some(0 | 1))))
 }
 
 /// The results of a CASE.

@@ -19,6 +19,16 @@ impl Integer {
     pub(super) fn is_short(self) -> bool {
         self.bits <= 16
     }
+    /// How many decimal digits its values have at most.
+    pub(super) fn digits(self) -> u32 {
+        match (self.bits, self.is_signed) {
+            (8, _) => 3,
+            (16, _) => 5,
+            (32, _) => 10,
+            (_, true) => 19,
+            (_, false) => 20,
+        }
+    }
     /// True if it has 64 bits and no sign.
     pub(super) fn is_long(self) -> bool {
         self.bits > 32 && !self.is_signed

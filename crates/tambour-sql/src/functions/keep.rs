@@ -321,7 +321,8 @@ fn called(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
         }
         _ => None,
     };
-    let is_one = alike::made_of_call(&mut call, schema)?
+    let is_one = super::written::made_wide(&mut call, schema)?
+        | alike::made_of_call(&mut call, schema)?
         | super::typed::complete(&mut call, schema)?
         | super::array::keep_nullable(&mut call, schema)?;
     if let Some(name) = variant {

@@ -222,21 +222,45 @@ fn arithmetic(
 }
 
 /// The arithmetic of numbers whose types are others than was known when it was planned ([`super::written`], counts); `None` if it
-/// is right.
+/// is right. Nothing is copied to find that out: it may be a chain of a thousand.
 pub(super) fn planned_again(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
-    if binary.op == Operator::Modulo {
-        let planned = remainder(&binary.left, &binary.right, schema)?;
-        return Ok(planned.filter(|it| !is_same(it, binary)));
-    }
-    if !is_arithmetic(binary.op) {
+    if !is_arithmetic(binary.op) && binary.op != Operator::Modulo {
         return Ok(None);
     }
-    let planned = again(&binary.left, binary.op, &binary.right, schema)?;
-    Ok(planned.filter(|it| !is_same(it, binary)))
-}
-
-fn is_same(planned: &Expr, before: &BinaryExpr) -> bool {
-    matches!(planned, Expr::BinaryExpr(planned) if planned == before)
+    let sides = [without_cast(&binary.left, schema)?, without_cast(&binary.right, schema)?];
+    let fields = [field_of(sides[0], schema)?, field_of(sides[1], schema)?];
+    let any = |is: fn(&ArrowType) -> bool| fields.iter().any(|field| is(field.data_type()));
+    let (has_float, has_decimal) = (any(ArrowType::is_floating), any(ArrowType::is_decimal));
+    if binary.op == Operator::Modulo {
+        // That of floats and decimals is a function.
+        let is_other = has_float || has_decimal;
+        return if is_other { remainder(sides[0], sides[1], schema) } else { Ok(None) };
+    }
+    if has_decimal && !has_float {
+        let is_cast = [&*binary.left, &*binary.right]
+            .into_iter()
+            .zip(sides)
+            .any(|(given, side)| matches!(given, Expr::Cast(_)) && !matches!(side, Expr::Cast(_)));
+        return Ok(is_cast.then(|| self::binary(sides[0].clone(), binary.op, sides[1].clone())));
+    }
+    let wanted = match (of_operand(sides[0], &fields[0]), of_operand(sides[1], &fields[1])) {
+        (Some(left), Some(right)) if binary.op != Operator::Divide => {
+            wide(left, right, binary.op == Operator::Minus)
+        }
+        (Some(_), Some(_)) => ArrowType::Float64,
+        _ if has_float && fields.iter().all(|it| is_number(it.data_type())) => ArrowType::Float64,
+        _ => return Ok(None),
+    };
+    let fits = |(side, field): (&Expr, &FieldRef)| match side {
+        Expr::Cast(cast) => *cast.field.data_type() == wanted,
+        _ => *field.data_type() == wanted,
+    };
+    let wraps =
+        wanted == ArrowType::Int64 && fields.iter().any(|it| *it.data_type() == ArrowType::UInt64);
+    if !wraps && [&*binary.left, &*binary.right].into_iter().zip(&fields).all(fits) {
+        return Ok(None);
+    }
+    arithmetic(sides[0], binary.op, sides[1], schema)
 }
 
 /// The same of the function that [`wrapping`] gives.
@@ -248,27 +272,26 @@ pub(super) fn wrapping_again(call: &ScalarFunction, schema: &DFSchema) -> Result
         _ => return Ok(None),
     };
     let [left, right] = call.args.as_slice() else { return Ok(None) };
-    let planned = again(left, operator, right, schema)?;
-    Ok(planned.filter(|it| !matches!(it, Expr::ScalarFunction(it) if it == call)))
-}
-
-fn again(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     let [left, right] = [without_cast(left, schema)?, without_cast(right, schema)?];
+    let mut has_float = false;
     for side in [left, right] {
-        if !is_number(field_of(side, schema)?.data_type()) {
+        let field = field_of(side, schema)?;
+        has_float |= field.data_type().is_floating();
+        if !is_number(field.data_type()) {
             return Ok(None);
         }
     }
-    arithmetic(left, operator, right, schema)
+    // It takes integers of any width.
+    if has_float { arithmetic(left, operator, right, schema) } else { Ok(None) }
 }
 
 fn is_arithmetic(operator: Operator) -> bool {
     matches!(operator, Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide)
 }
 
-/// True for integers of at most 64 bits and floats.
+/// True for integers of at most 64 bits, decimals and floats.
 fn is_number(data_type: &ArrowType) -> bool {
-    data_type.is_integer() || data_type.is_floating()
+    data_type.is_integer() || data_type.is_floating() || data_type.is_decimal()
 }
 
 /// The same of a remainder, which is cast to its type.
@@ -290,7 +313,7 @@ fn without_cast<'a>(side: &'a Expr, schema: &DFSchema) -> Result<&'a Expr> {
     let is_remainder =
         matches!(&*cast.expr, Expr::BinaryExpr(inner) if inner.op == Operator::Modulo);
     let is_computed = !is_remainder
-        && is_number(cast.field.data_type())
+        && (cast.field.data_type().is_integer() || cast.field.data_type().is_floating())
         && is_number(field_of(&cast.expr, schema)?.data_type());
     match &*cast.expr {
         literal @ Expr::Literal(..) => Ok(literal),

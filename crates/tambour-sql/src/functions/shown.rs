@@ -135,7 +135,9 @@ fn of_operands(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<(DataTyp
         may_be_null |= choice.map_or_else(|| side.nullable(schema), |it| Ok(it.1))?;
     }
     let field = field_of(&Expr::BinaryExpr(binary.clone()), schema)?;
-    Ok(bare_type(&field).filter(|_| has_choice).map(|found| (found, may_be_null)))
+    // Those of decimals are found otherwise.
+    let is_known = has_choice && !field.data_type().is_decimal();
+    Ok(bare_type(&field).filter(|_| is_known).map(|found| (found, may_be_null)))
 }
 
 /// The type that all of some values have, NULLs that are written out aside.

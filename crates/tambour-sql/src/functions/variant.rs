@@ -26,7 +26,8 @@ pub(super) fn of_choices<'a>(
 ) -> Result<Option<String>> {
     let mut names = BTreeSet::new();
     let mut integers: Vec<Integer> = Vec::new();
-    let (mut has_float, mut has_text, mut has_long, mut has_other) = (false, false, false, false);
+    let (mut has_float, mut has_text, mut has_long) = (false, false, false);
+    let (mut has_decimal, mut has_other) = (false, false);
     for choice in choices {
         let field = field_of(choice, schema)?;
         if field.data_type().is_null() {
@@ -43,6 +44,7 @@ pub(super) fn of_choices<'a>(
             (Some(integer), _) => integers.push(integer),
             (None, Some(DataType::Float32 | DataType::Float64)) => has_float = true,
             (None, Some(DataType::String)) => has_text = true,
+            (None, Some(DataType::Decimal { .. })) => has_decimal = true,
             _ => has_other = true,
         }
         names.insert(match (choice, bare_type(&field)) {
@@ -51,10 +53,16 @@ pub(super) fn of_choices<'a>(
             (_, None) => return Ok(None),
         });
     }
+    if has_decimal && has_float {
+        return plan_err!(
+            "a Decimal and a float have no common type: convert one of them, for example by toFloat64"
+        );
+    }
     let has_number = has_float || has_long || !integers.is_empty();
     let are_apart = !integers.is_empty() && common(&integers).is_none();
     let is_inexact = has_float && (has_long || integers.iter().any(|it| !it.is_exact()));
-    let is_variant = !has_other && (are_apart || is_inexact || has_text && has_number);
+    let is_variant =
+        !has_other && !has_decimal && (are_apart || is_inexact || has_text && has_number);
     let names: Vec<String> = names.into_iter().collect();
     Ok(is_variant.then(|| format!("{NAME}{})", names.join(", "))))
 }

@@ -9,7 +9,8 @@ use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{Expr, ExprSchemable, lit};
 
 /// Gives those of an expression their types.
 pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -56,6 +57,9 @@ pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
 /// True if it did. Integers of which one has 64 bits and no sign, and another has a sign, stay what they are, and so do those
 /// of more bits than a float holds.
 pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    if let Some(decimal) = Decimal::of_all(expressions, schema)? {
+        return decimal.take(expressions, schema);
+    }
     let mut widths = Vec::with_capacity(expressions.len());
     let mut float = None;
     for expr in expressions.iter() {
@@ -102,6 +106,90 @@ pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result
         }
     }
     Ok(is_changed)
+}
+
+/// The type that decimals and integers have together.
+#[derive(Clone, Copy)]
+struct Decimal {
+    name: &'static str,
+    scale: i8,
+}
+
+impl Decimal {
+    /// That of decimals of different types, or of such and integers; `None` if there is another value, or nothing to do.
+    fn of_all(expressions: &[&mut Expr], schema: &DFSchema) -> Result<Option<Self>> {
+        let (mut digits, mut widest, mut scale) = (0_u32, 0_u32, None::<i8>);
+        let mut types = Vec::with_capacity(expressions.len());
+        for expr in expressions {
+            let field = match &**expr {
+                Expr::Literal(value, _) if value.is_null() => continue,
+                other => field_of(other, schema)?,
+            };
+            match (of_operand(expr, &field), field.data_type()) {
+                (Some(width), _) => digits = digits.max(width.digits()),
+                (None, ArrowType::Decimal128(precision, of)) => {
+                    scale = scale.max(Some(*of));
+                    widest = widest.max(u32::from(*precision));
+                }
+                _ => return Ok(None),
+            }
+            types.push(field.data_type().clone());
+        }
+        let is_one = types.windows(2).all(|pair| pair[0] == pair[1]);
+        let Some(scale) = scale.filter(|_| !is_one) else { return Ok(None) };
+        let needed = if digits == 0 { 0 } else { digits + u32::from(scale.unsigned_abs()) };
+        Ok(match widest.max(needed) {
+            0..=9 => Some(Self { name: "toDecimal32", scale }),
+            10..=18 => Some(Self { name: "toDecimal64", scale }),
+            19..=38 => Some(Self { name: "toDecimal128", scale }),
+            _ => None,
+        })
+    }
+    /// Gives it to all.
+    fn take(self, expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+        let precision = match self.name {
+            "toDecimal32" => 9,
+            "toDecimal64" => 18,
+            _ => 38,
+        };
+        let wanted = ArrowType::Decimal128(precision, self.scale);
+        for expr in expressions {
+            let is_null = matches!(&**expr, Expr::Literal(value, _) if value.is_null());
+            if is_null || *field_of(expr, schema)?.data_type() == wanted {
+                continue;
+            }
+            let scale = lit(i64::from(self.scale));
+            if let Some(decimal) = scalar::call(self.name, vec![expr.clone(), scale]) {
+                **expr = decimal;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The greatest and the least of a UInt64 and an integer with a sign are an Int128.
+pub(super) fn made_wide(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
+    if !matches!(call.name(), "greatest" | "least") {
+        return Ok(false);
+    }
+    let mut widths = Vec::with_capacity(call.args.len());
+    for value in &call.args {
+        let field = field_of(value, schema)?;
+        match of_operand(value, &field) {
+            Some(width) => widths.push(width),
+            None if field.data_type().is_null() => {}
+            None => return Ok(false),
+        }
+    }
+    if widths.is_empty() || common(&widths).is_some() {
+        return Ok(false);
+    }
+    for value in &mut call.args {
+        if let Some(wide) = scalar::call("toInt128", vec![value.clone()]) {
+            *value = wide;
+        }
+    }
+    Ok(true)
 }
 
 /// A choice without what it never comes to, where the engine has not yet found out what types go together.
