@@ -229,6 +229,9 @@ pub(super) fn planned_again(binary: &BinaryExpr, schema: &DFSchema) -> Result<Op
     }
     let sides = [without_cast(&binary.left, schema)?, without_cast(&binary.right, schema)?];
     let fields = [field_of(sides[0], schema)?, field_of(sides[1], schema)?];
+    if fields.iter().any(is_wide) && binary.op != Operator::Modulo {
+        return Ok(wide_integers(sides[0], binary.op, sides[1], &fields));
+    }
     let any = |is: fn(&ArrowType) -> bool| fields.iter().any(|field| is(field.data_type()));
     let (has_float, has_decimal) = (any(ArrowType::is_floating), any(ArrowType::is_decimal));
     if binary.op == Operator::Modulo {
@@ -312,9 +315,12 @@ fn without_cast<'a>(side: &'a Expr, schema: &DFSchema) -> Result<&'a Expr> {
     let Expr::Cast(cast) = side else { return Ok(side) };
     let is_remainder =
         matches!(&*cast.expr, Expr::BinaryExpr(inner) if inner.op == Operator::Modulo);
+    let inner = field_of(&cast.expr, schema)?;
+    let (from, to) = (inner.data_type(), cast.field.data_type());
+    // A decimal is made a float on purpose.
     let is_computed = !is_remainder
-        && (cast.field.data_type().is_integer() || cast.field.data_type().is_floating())
-        && is_number(field_of(&cast.expr, schema)?.data_type());
+        && (to.is_integer() && is_number(from)
+            || to.is_floating() && is_number(from) && !from.is_decimal());
     match &*cast.expr {
         literal @ Expr::Literal(..) => Ok(literal),
         inner if is_computed => without_cast(inner, schema),
