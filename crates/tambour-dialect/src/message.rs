@@ -14,7 +14,7 @@ const COLUMNS_MAX: usize = 12;
 const TEXT_MAX: usize = 400;
 
 /// What some of the engine's texts mean, by a piece of each.
-const KNOWN: [(&str, &str); 9] = [
+const KNOWN: [(&str, &str); 10] = [
     (
         "cannot run range queries on datatype",
         "OVER (ORDER BY x) of this type needs a frame of rows: add ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
@@ -43,6 +43,10 @@ const KNOWN: [(&str, &str); 9] = [
     (
         "ualifier for lambda variable",
         "a lambda with a subquery inside is not supported: ask for the set by groupArray in a subquery, and has()",
+    ),
+    (
+        "is declared as non-nullable but contains null values",
+        "a subquery in the place of a value has no row, and its value cannot be NULL",
     ),
     (
         "nnest() can only be applied",

@@ -7,8 +7,8 @@ use crate::DialectError;
 use crate::marks::SET;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, Query, SelectItem, SetExpr, TableFactor, UnaryOperator, Value,
-    visit_expressions,
+    BinaryOperator, Expr, GroupByExpr, Ident, Query, SelectItem, SetExpr, TableFactor,
+    UnaryOperator, Value, visit_expressions,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
@@ -181,7 +181,12 @@ pub(super) fn in_subquery(expr: &mut Expr) -> Result<Option<Expr>, DialectError>
 
 /// A subquery whose one column is a tuple that is written out, with a column for each of its elements.
 fn spread(query: &mut Query, count: usize) {
+    let is_used = query.order_by.is_some();
     let SetExpr::Select(select) = &mut *query.body else { return };
+    // By its name in an order or in groups.
+    if is_used || select.group_by != GroupByExpr::Expressions(Vec::new(), Vec::new()) {
+        return;
+    }
     let [SelectItem::UnnamedExpr(only) | SelectItem::ExprWithAlias { expr: only, .. }] =
         select.projection.as_slice()
     else {

@@ -1,5 +1,5 @@
-//! Arithmetic on integers of 128 and 256 bits, with ClickHouse's result types. It wraps around, as there; only a division by
-//! zero is an error.
+//! Arithmetic on integers of 128 and 256 bits, with ClickHouse's result types. It wraps around, as there; a division by zero
+//! is an error (there that of the least number by -1, too).
 
 use super::arithmetic::integer;
 use super::retype::{array_of, whole_numbers, wrapped};

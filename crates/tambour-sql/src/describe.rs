@@ -1,5 +1,6 @@
 //! ClickHouse's names of types: `DESCRIBE`, `SHOW CREATE TABLE`, `toTypeName`.
 
+use crate::functions::is_variant;
 use crate::{SqlError, results};
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
@@ -9,7 +10,7 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
-use tambour_part::types::{Column, DataType, Strings};
+use tambour_part::types::{Column, DataType, Strings, TYPE_KEY};
 
 /// The type as ClickHouse writes it; Arrow's name of one that ClickHouse does not have.
 fn type_name(field: &Field) -> String {
@@ -55,7 +56,10 @@ pub(crate) fn stored_columns(schema: &SchemaRef) -> std::result::Result<Vec<Colu
     let schema = results::restored(schema);
     let mut columns = Vec::with_capacity(schema.fields().len());
     for field in schema.fields() {
-        let text = type_name(field);
+        let text = match field.metadata().get(TYPE_KEY) {
+            Some(variant) if is_variant(field) => variant.clone(),
+            _ => type_name(field),
+        };
         let Ok(data_type) = text.parse::<DataType>() else {
             return Err(SqlError::refused(
                 format!("a column {:?} of type {text}", field.name()),

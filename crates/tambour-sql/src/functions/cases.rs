@@ -75,9 +75,10 @@ fn is_of_constants(case: &Case) -> bool {
     case.when_then_expr.iter().all(|(when, then)| is_number(when) && is_constant(then))
 }
 
-/// True for 0. and -0., which are two values to choose by.
+/// True for 0, 0. and -0., of which the last is another value to choose by.
 fn is_zero(value: &Expr) -> bool {
-    matches!(value, Expr::Literal(ScalarValue::Float64(Some(0.0)), _))
+    let Expr::Literal(value, _) = value else { return false };
+    matches!(value.cast_to(&ArrowType::Float64), Ok(ScalarValue::Float64(Some(0.0))))
 }
 
 fn one_of_zeros(operand: &Expr, zero: &Expr) -> Option<Expr> {

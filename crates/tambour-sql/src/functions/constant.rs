@@ -25,12 +25,13 @@ pub(super) fn known(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     plan.map_expressions(|expr| {
         let name = names.save(&expr);
         let answered = expr.up(&mut |expr| {
-            let columns = expr.column_refs();
-            if !is_question(&expr) || columns.is_empty() {
+            if !is_question(&expr) {
                 return Ok(Transformed::no(expr));
             }
-            let is_one = columns.iter().all(|it| is_constant(&it.name, &input));
-            Ok(Transformed::yes(lit(u8::from(is_one && !expr.is_volatile()))))
+            Ok(match is_constant(&expr, &input) {
+                Some(is_one) => Transformed::yes(lit(u8::from(is_one))),
+                None => Transformed::no(expr),
+            })
         })?;
         Ok(answered.update_data(|expr| name.restore(expr)))
     })
@@ -40,21 +41,39 @@ fn is_question(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(call) if call.name() == NAME)
 }
 
-/// True for a column of a subquery that is a constant there.
-fn is_constant(name: &str, plan: &LogicalPlan) -> bool {
+/// Whether an expression over the rows of a plan is a constant; `None` if that is not known here.
+fn is_constant(expr: &Expr, plan: &LogicalPlan) -> Option<bool> {
+    let mut is_varied = expr.is_volatile();
+    let looked = expr.look(&mut |inner| {
+        is_varied |= matches!(inner, Expr::ScalarFunction(it) if it.name() == "materialize");
+        Ok(TreeNodeRecursion::Continue)
+    });
+    if looked.is_err() || is_varied {
+        return Some(false);
+    }
+    let columns = expr.column_refs();
+    if columns.is_empty() {
+        return None;
+    }
+    let known = columns.iter().map(|it| is_constant_column(&it.name, plan));
+    known.collect::<Option<Vec<bool>>>().map(|all| all.into_iter().all(|it| it))
+}
+
+/// The same of a column.
+fn is_constant_column(name: &str, plan: &LogicalPlan) -> Option<bool> {
     match plan {
-        LogicalPlan::SubqueryAlias(alias) => is_constant(name, &alias.input),
-        LogicalPlan::Filter(filter) => is_constant(name, &filter.input),
-        LogicalPlan::Sort(sort) => is_constant(name, &sort.input),
-        LogicalPlan::Limit(limit) => is_constant(name, &limit.input),
+        LogicalPlan::SubqueryAlias(alias) => is_constant_column(name, &alias.input),
+        LogicalPlan::Filter(filter) => is_constant_column(name, &filter.input),
+        LogicalPlan::Sort(sort) => is_constant_column(name, &sort.input),
+        LogicalPlan::Limit(limit) => is_constant_column(name, &limit.input),
+        LogicalPlan::TableScan(_) => Some(false),
         LogicalPlan::Projection(shown) => {
             let fields = shown.schema.fields().iter().zip(&shown.expr);
             let mut named = fields.filter(|(field, _)| field.name() == name).map(|(_, expr)| expr);
-            named.next().is_some_and(|expr| {
-                !expr.is_volatile()
-                    && expr.column_refs().iter().all(|it| is_constant(&it.name, &shown.input))
-            })
+            let expr = named.next()?;
+            let is_plain = !expr.any_column_refs() && !expr.is_volatile();
+            is_constant(expr, &shown.input).or(is_plain.then_some(true))
         }
-        _ => false,
+        _ => None,
     }
 }

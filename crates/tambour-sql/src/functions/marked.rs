@@ -36,6 +36,7 @@ impl Set {
         match expr {
             Expr::InSubquery(set)
                 if set.subquery.outer_ref_columns.is_empty()
+                    && !set.expr.contains_outer()
                     && set.subquery.subquery.schema().fields().len() == 1 =>
             {
                 Some(Self::Values(set.clone()))

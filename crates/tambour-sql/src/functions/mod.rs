@@ -56,6 +56,7 @@ pub(crate) use absent::present;
 pub(crate) use default::scalar as default_of;
 pub(crate) use keep::keep_types;
 pub(crate) use typed::{has_nothing, of_numbers};
+pub(crate) use variant::is_variant;
 
 use crate::SqlError;
 use datafusion::execution::SessionStateBuilder;

@@ -1,6 +1,6 @@
 //! Aggregates over windows whose frames move. The engine takes the values that leave a frame out of the sum, which floats do not
 //! bear: a NaN would stay for ever, and what a large number has swallowed would not come back. Here each frame is added up anew, as
-//! in ClickHouse; so is what the engine has no way of taking out. And the engine runs windows backwards to save a sort, which
+//! in ClickHouse (whose order of addition, and so the last digit, may be another); so is what the engine has no way of taking out. And the engine runs windows backwards to save a sort, which
 //! gives other floats and other arrays: these aggregates may not be turned around.
 
 use arrow::array::ArrayRef;

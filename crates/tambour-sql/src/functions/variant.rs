@@ -53,9 +53,9 @@ pub(super) fn of_choices<'a>(
             (_, None) => return Ok(None),
         });
     }
-    if has_decimal && has_float {
+    if has_decimal && (has_float || has_text) {
         return plan_err!(
-            "a Decimal and a float have no common type: convert one of them, for example by toFloat64"
+            "a Decimal has no common type with floats and texts: convert one of them, for example by toFloat64 or toString"
         );
     }
     let has_number = has_float || has_long || !integers.is_empty();
@@ -81,7 +81,8 @@ pub(super) fn is_name(name: &str) -> bool {
     name.contains(NAME)
 }
 
-fn is_variant(field: &Field) -> bool {
+/// True for a field of such a type.
+pub(crate) fn is_variant(field: &Field) -> bool {
     field.metadata().get(TYPE_KEY).is_some_and(|name| is_name(name))
 }
 

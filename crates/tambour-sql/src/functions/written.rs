@@ -2,15 +2,17 @@
 //! that they have in ClickHouse, with as few bits as they need. Elsewhere the functions know it of their constants.
 
 use super::integer::{common, of_operand};
-use super::literal::field_of;
+use super::literal::{bare_type, field_of};
 use super::scalar;
+use super::typed::{of_call, of_case};
 use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, ExprSchemable, lit};
+use tambour_part::types::DataType;
 
 /// Gives those of an expression their types.
 pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
@@ -57,6 +59,15 @@ pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
 /// True if it did. Integers of which one has 64 bits and no sign, and another has a sign, stay what they are, and so do those
 /// of more bits than a float holds.
 pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    if let Some(conversion) = widest(expressions, schema)? {
+        for expr in expressions {
+            let is_null = matches!(&**expr, Expr::Literal(value, _) if value.is_null());
+            if let Some(wide) = scalar::call(conversion, vec![expr.clone()]).filter(|_| !is_null) {
+                **expr = wide;
+            }
+        }
+        return Ok(true);
+    }
     if let Some(decimal) = Decimal::of_all(expressions, schema)? {
         return decimal.take(expressions, schema);
     }
@@ -106,6 +117,42 @@ pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result
         }
     }
     Ok(is_changed)
+}
+
+/// The conversion to the type of integers of which one has 128 bits and not all do; `None` if there is another value, or none is
+/// that wide.
+fn widest(expressions: &[&mut Expr], schema: &DFSchema) -> Result<Option<&'static str>> {
+    let mut types = Vec::with_capacity(expressions.len());
+    let (mut has_sign, mut has_wide) = (false, false);
+    for expr in expressions {
+        let field = match &**expr {
+            Expr::Literal(value, _) if value.is_null() => continue,
+            other => field_of(other, schema)?,
+        };
+        // A choice inside has lost the name of its type.
+        let of_choice = match &**expr {
+            Expr::Case(case) => of_case(case, schema),
+            Expr::ScalarFunction(call) => of_call(call, schema),
+            _ => None,
+        };
+        let data_type = of_choice.or_else(|| bare_type(&field));
+        match (of_operand(expr, &field), &data_type) {
+            (Some(width), _) => has_sign |= width.is_signed(),
+            (None, Some(DataType::Int128)) => (has_sign, has_wide) = (true, true),
+            (None, Some(DataType::UInt128)) => has_wide = true,
+            _ => return Ok(None),
+        }
+        types.push(data_type);
+    }
+    if !has_wide || types.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(None);
+    }
+    if has_sign && types.contains(&Some(DataType::UInt128)) {
+        return plan_err!(
+            "a UInt128 and an integer with a sign have no common type here: convert them"
+        );
+    }
+    Ok(Some(if has_sign { "toInt128" } else { "toUInt128" }))
 }
 
 /// The type that decimals and integers have together.
