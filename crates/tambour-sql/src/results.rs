@@ -12,8 +12,8 @@ use futures::StreamExt;
 use std::sync::Arc;
 use tambour_dialect::marks::written;
 
-/// The schema with the names that were written, and a type in the place of NULLs that tuples hold, of which there is no other way
-/// to say that they are tuples.
+/// The schema with the names that were written. NULLs in tuples become numbers that are NULL: a tuple with values of no type has
+/// no type itself.
 pub(crate) fn restored(schema: &SchemaRef) -> SchemaRef {
     let is_open = |field: &Field| is_tuple(field.data_type()) && has_nothing(field.data_type());
     if schema.fields().iter().all(|field| written(field.name()).is_none() && !is_open(field)) {

@@ -474,24 +474,13 @@ fn unpacked(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
     Ok(true)
 }
 
-/// What a call becomes whose result is one of its arguments: `coalesce(x, y)` of an `x` that is never NULL is `x`, with its own
-/// type; `greatest` and `least` of floats are the store's own.
+/// What `greatest` and `least` of floats become: the store's own.
 pub(super) fn replaced(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr>> {
-    if matches!(call.name(), "greatest" | "least") {
-        check_order(call, schema)?;
-        return extreme_float(call, schema);
-    }
-    if call.name() != "coalesce" || call.args.len() < 2 {
+    if !matches!(call.name(), "greatest" | "least") {
         return Ok(None);
     }
-    match call.args.first() {
-        Some(first @ (Expr::Column(_) | Expr::Literal(..) | Expr::ScalarFunction(_)))
-            if !first.nullable(schema)? =>
-        {
-            Ok(Some(first.clone()))
-        }
-        _ => Ok(None),
-    }
+    check_order(call, schema)?;
+    extreme_float(call, schema)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// What must be done to a value when an aggregate has made it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Finish {
     /// Turned back from the form in which it was compared.
     form: Option<(Order, ArrowType)>,
@@ -30,13 +30,13 @@ pub(super) struct Finish {
     moment: Option<ArrowType>,
     /// A count: the engine's have a sign.
     is_count: bool,
-    /// Cut to so many bits by a function: sums of integers of 128 bits, which are decimals of more digits for the engine.
+    /// The conversion that cuts a sum to 128 bits: the engine adds such integers up as decimals of more digits.
     cut: Option<&'static str>,
 }
 
 impl Finish {
     fn of_count() -> Self {
-        Self { form: None, data_type: None, default: None, moment: None, is_count: true, cut: None }
+        Self { is_count: true, ..Self::default() }
     }
 }
 
@@ -92,7 +92,7 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         && !field.is_nullable();
     let default = is_of_frame.then(|| default::literal(&field).ok()).flatten();
     let is_finished = form.is_some() || data_type.is_some() || default.is_some();
-    let finish = Finish { form, data_type, default, moment: None, is_count: false, cut: None };
+    let finish = Finish { form, data_type, default, ..Finish::default() };
     is_finished.then_some(finish)
 }
 
@@ -112,7 +112,7 @@ fn average_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
     let moment = Some(field.data_type()).filter(|it| is_moment(it)).cloned();
     moment.as_ref()?;
     let data_type = bare_type(&field);
-    Some(Finish { form: None, data_type, default: None, moment, is_count: false, cut: None })
+    Some(Finish { data_type, moment, ..Finish::default() })
 }
 
 /// The sum of integers of 128 bits is one, too, and wraps around.
@@ -122,8 +122,7 @@ fn sum_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
         DataType::UInt128 => Some("toUInt128"),
         _ => return None,
     };
-    let nothing = Finish::of_count();
-    Some(Finish { is_count: false, cut, ..nothing })
+    Some(Finish { cut, ..Finish::default() })
 }
 
 /// The form in which the least or greatest values of a type are found.
