@@ -2,6 +2,7 @@
 
 use crate::SqlError;
 use crate::describe::{self, TypeName};
+use crate::execution::Query;
 use crate::explain;
 use crate::fill::{Bounds, Filling};
 use crate::functions;
@@ -14,7 +15,6 @@ use crate::system::{self, Registry, SystemTable};
 use crate::temporary::Temporaries;
 use crate::unknown;
 use crate::vocabulary;
-use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider};
 use datafusion::common::{ScalarValue, TableReference};
@@ -22,13 +22,11 @@ use datafusion::config::Dialect;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
-use datafusion::execution::{SendableRecordBatchStream, SessionState, SessionStateBuilder};
+use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, ScalarUDF};
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::Query as Ast;
-use futures::StreamExt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -36,8 +34,6 @@ use tambour_dialect::{self as dialect, Ending, Fill, Prepared, Switches, Task};
 use tambour_part::BlockCache;
 use tambour_part::types::{DataType as PartType, Strings, TYPE_KEY};
 use tambour_record::View;
-use tambour_scan::arrival;
-use tambour_scan::exec;
 use tambour_scan::provider::TambourTable;
 use tambour_scan::scan_options::ScanOptions;
 use tambour_table::Table;
@@ -561,114 +557,4 @@ pub fn runtime(options: &SessionOptions) -> Result<Arc<RuntimeEnv>, SqlError> {
         builder = builder.with_temp_file_path(directory);
     }
     Ok(builder.build_arc()?)
-}
-
-/// A planned statement.
-#[derive(Debug)]
-pub struct Query {
-    frame: DataFrame,
-    format: Option<String>,
-    notes: Vec<String>,
-    totals: Option<DataFrame>,
-    fill: Option<Filling>,
-}
-
-impl Query {
-    /// Columns of the result; fields that are plain columns of a table keep their ClickHouse type as metadata.
-    pub fn schema(&self) -> SchemaRef {
-        results::restored(self.frame.schema().inner())
-    }
-    /// The format of a trailing `FORMAT …` clause.
-    pub fn format(&self) -> Option<&str> {
-        self.format.as_deref()
-    }
-    /// What was understood but has no effect (`SETTINGS …`).
-    pub fn notes(&self) -> &[String] {
-        &self.notes
-    }
-    /// Starts it.
-    pub async fn execute(self) -> Result<Execution, SqlError> {
-        let task = Arc::new(self.frame.task_ctx());
-        let plan = self.frame.create_physical_plan().await?;
-        let stream = results::stream(arrival::run(&plan, task)?);
-        let stream = match self.fill {
-            Some(fill) => fill.stream(stream),
-            None => stream,
-        };
-        Ok(Execution { stream, plan, totals: self.totals })
-    }
-}
-
-/// What the scans of a query have read so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScanStatistics {
-    /// Rows.
-    pub rows: u64,
-    /// Bytes after decompression.
-    pub bytes: u64,
-    /// Bytes before decompression.
-    pub compressed: u64,
-    /// Granules of the tables, and those that were left after pruning.
-    pub granules: (u64, u64),
-    /// Parts of the tables, and those that were left after pruning.
-    pub parts: (u64, u64),
-    /// Granules that were left out, by what did it: partitions and ranges of parts, the primary index, skip indexes of the kinds
-    /// minmax and set, and Bloom filters ([`tambour_table::scan::Pruned::left_out`]).
-    pub left_out: [u64; 5],
-}
-
-/// A running statement.
-pub struct Execution {
-    /// Its batches.
-    pub stream: SendableRecordBatchStream,
-    plan: Arc<dyn ExecutionPlan>,
-    totals: Option<DataFrame>,
-}
-
-impl Execution {
-    /// The next batch.
-    pub async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        Ok(self.stream.next().await.transpose()?)
-    }
-    /// All batches.
-    pub async fn collect(&mut self) -> Result<Vec<RecordBatch>, SqlError> {
-        let mut batches = Vec::new();
-        while let Some(batch) = self.next().await? {
-            batches.push(batch);
-        }
-        Ok(batches)
-    }
-    /// The row of WITH TOTALS, once; it is computed when it is asked for.
-    pub async fn totals(&mut self) -> Result<Option<RecordBatch>, SqlError> {
-        let Some(frame) = self.totals.take() else { return Ok(None) };
-        let batches = frame.collect().await?;
-        let row = batches.into_iter().find(|batch| batch.num_rows() > 0);
-        Ok(row.map(|batch| batch.slice(0, 1)))
-    }
-    /// What was read so far; may be asked at any time.
-    pub fn statistics(&self) -> ScanStatistics {
-        let mut total = ScanStatistics::default();
-        let mut waiting: Vec<&Arc<dyn ExecutionPlan>> = vec![&self.plan];
-        while let Some(plan) = waiting.pop() {
-            waiting.extend(plan.children());
-            let Some((read, pruned)) = exec::read_by(plan.as_ref()) else { continue };
-            total.rows += read.rows;
-            total.bytes += read.bytes;
-            total.compressed += read.compressed;
-            total.granules.0 += pruned.granules_total as u64;
-            total.granules.1 += pruned.granules_left as u64;
-            total.parts.0 += pruned.parts_total as u64;
-            total.parts.1 += pruned.parts_left as u64;
-            for (sum, (_, granules)) in total.left_out.iter_mut().zip(pruned.left_out()) {
-                *sum += granules as u64;
-            }
-        }
-        total
-    }
-}
-
-impl std::fmt::Debug for Execution {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Execution").field("plan", &self.plan).finish_non_exhaustive()
-    }
 }

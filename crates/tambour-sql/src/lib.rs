@@ -7,6 +7,7 @@
 pub mod context;
 mod describe;
 mod error;
+pub mod execution;
 pub mod explain;
 mod fill;
 pub mod functions;
@@ -27,5 +28,6 @@ mod write;
 
 pub use tambour_scan::{exec, provider, pushdown, scan_options};
 
-pub use context::{Execution, Query, ScanStatistics, Session, SessionOptions};
+pub use context::{Session, SessionOptions};
 pub use error::SqlError;
+pub use execution::{Execution, Planned, Query, ScanStatistics};

@@ -3,11 +3,11 @@
 use crate::{Error, Table};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, RecvError, RecvTimeoutError, sync_channel};
 use std::time::Duration;
-use tambour_sql::{Session, SessionOptions};
+use std::{fmt, mem};
+use tambour_sql::{Planned, Session, SessionOptions};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -40,27 +40,20 @@ pub fn sql(tables: &[&Table], statement: &str) -> Result<QueryBatches, Error> {
 
 /// The same in a session, with all that is registered in it.
 pub fn sql_in(session: &Session, statement: &str) -> Result<QueryBatches, Error> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    let (schema, planned) = threads()?.block_on(async {
+        let query = session.sql(statement).await?;
+        Ok::<_, Error>((query.schema(), query.plan().await?))
+    })?;
+    Ok(QueryBatches { schema, state: State::Planned(planned) })
+}
+
+/// The threads of one query; to drop them is to wait for their end.
+fn threads() -> Result<Runtime, Error> {
+    tokio::runtime::Builder::new_multi_thread()
         .thread_name("query")
         .enable_all()
         .build()
-        .map_err(|cause| Error::Runtime { cause })?;
-    let (schema, mut execution) = runtime.block_on(async {
-        let query = session.sql(statement).await?;
-        Ok::<_, Error>((query.schema(), query.execute().await?))
-    })?;
-    let (sender, receiver) = sync_channel(AHEAD);
-    let work = runtime.spawn(async move {
-        loop {
-            let came = execution.next().await.map_err(Error::from).transpose();
-            let is_last = !matches!(came, Some(Ok(_)));
-            // Where nobody wants more of it, it ends.
-            if sender.send(came).is_err() || is_last {
-                return;
-            }
-        }
-    });
-    Ok(QueryBatches { schema, receiver: Some(receiver), running: Some((runtime, work)) })
+        .map_err(|cause| Error::Runtime { cause })
 }
 
 /// Batches that wait for the caller.
@@ -80,11 +73,22 @@ const AHEAD: usize = 2;
 /// ```
 pub struct QueryBatches {
     schema: SchemaRef,
-    /// Not one of `tokio`: who waits for it must be able to look up while all threads of the query compute.
-    receiver: Option<Receiver<Option<<Self as Iterator>::Item>>>,
-    /// The threads, and the work on them; `None` after an error, and at the end.
-    running: Option<(Runtime, JoinHandle<()>)>,
+    state: State,
 }
+
+/// How far a query is.
+enum State {
+    /// No threads before the first batch is asked for: a process may fork until then. Even those that wait for work would be a fault in
+    /// the other process, where they stand in queues and are not.
+    Planned(Planned),
+    /// Not a channel of `tokio`: who waits for it must be able to look up while all threads of the query compute.
+    Running(Receiver<Came>, Runtime, JoinHandle<()>),
+    /// After the last batch, and after an error.
+    Ended,
+}
+
+/// A batch, an error, or the end.
+type Came = Option<Result<RecordBatch, Error>>;
 
 impl fmt::Debug for QueryBatches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,9 +98,10 @@ impl fmt::Debug for QueryBatches {
 
 impl Drop for QueryBatches {
     fn drop(&mut self) {
-        // First, so that nobody waits for room in it.
-        self.receiver = None;
-        if let Some((runtime, work)) = self.running.take() {
+        if let State::Running(receiver, runtime, work) = mem::replace(&mut self.state, State::Ended)
+        {
+            // First, so that nobody waits for room in it.
+            drop(receiver);
             // Not waited for: what computes looks up only now and then.
             work.abort();
             runtime.shutdown_background();
@@ -124,25 +129,31 @@ impl QueryBatches {
     /// The next batch, if it comes within this time: for callers who look at something else now and then. `None` if it does
     /// not; the next call waits on.
     pub fn next_within(&mut self, patience: Duration) -> Option<Option<<Self as Iterator>::Item>> {
-        let Some(receiver) = &self.receiver else { return Some(None) };
-        let came = match receiver.recv_timeout(patience) {
-            Ok(came) => Ok(came),
-            Err(RecvTimeoutError::Disconnected) => Err(RecvError),
-            Err(RecvTimeoutError::Timeout) => return None,
-        };
-        Some(self.came(came))
+        self.next_by(|receiver| match receiver.recv_timeout(patience) {
+            Ok(came) => Some(Ok(came)),
+            Err(RecvTimeoutError::Disconnected) => Some(Err(RecvError)),
+            Err(RecvTimeoutError::Timeout) => None,
+        })
     }
 
-    /// What came, for the caller; after an error, and at the end, nothing follows.
-    fn came(
+    /// What the receiver is asked for in this way, for the caller; after an error, and at the end, nothing follows.
+    fn next_by(
         &mut self,
-        came: Result<Option<<Self as Iterator>::Item>, RecvError>,
-    ) -> Option<<Self as Iterator>::Item> {
+        ask: impl FnOnce(&Receiver<Came>) -> Option<Result<Came, RecvError>>,
+    ) -> Option<Came> {
+        self.state = match mem::replace(&mut self.state, State::Ended) {
+            State::Planned(planned) => match started(planned) {
+                Ok(running) => running,
+                Err(error) => return Some(Some(Err(error))),
+            },
+            state => state,
+        };
+        let State::Running(receiver, ..) = &self.state else { return Some(None) };
+        let came = ask(receiver)?;
         if matches!(came, Ok(Some(Ok(_)))) {
-            return came.ok().flatten();
+            return came.ok();
         }
-        self.receiver = None;
-        if let Some((runtime, work)) = self.running.take()
+        if let State::Running(_, runtime, work) = mem::replace(&mut self.state, State::Ended)
             && came.is_err()
             && let Err(ended) = runtime.block_on(work)
             && ended.is_panic()
@@ -150,15 +161,32 @@ impl QueryBatches {
             // As if it had run here.
             resume_unwind(ended.into_panic());
         }
-        came.ok().flatten()
+        Some(came.ok().flatten())
     }
+}
+
+/// Starts a query on its threads.
+fn started(planned: Planned) -> Result<State, Error> {
+    let runtime = threads()?;
+    let (sender, receiver) = sync_channel(AHEAD);
+    let mut execution = runtime.block_on(async { planned.start() })?;
+    let work = runtime.spawn(async move {
+        loop {
+            let came = execution.next().await.map_err(Error::from).transpose();
+            let is_last = !matches!(came, Some(Ok(_)));
+            // Where nobody wants more of it, it ends.
+            if sender.send(came).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    Ok(State::Running(receiver, runtime, work))
 }
 
 impl Iterator for QueryBatches {
     type Item = Result<RecordBatch, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let came = self.receiver.as_ref()?.recv();
-        self.came(came)
+        self.next_by(|receiver| Some(receiver.recv())).flatten()
     }
 }

@@ -21,7 +21,7 @@ use std::pin::pin;
 use std::time::Duration;
 use tambour::files;
 use tambour::part::{BlockCache, CacheCounts};
-use tambour::sql::context::ScanStatistics;
+use tambour::sql::ScanStatistics;
 use tambour::sql::{Execution, Session};
 use tambour::table::scan::Pruned;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_cluster::{Cluster, ClusterOptions, LocalCluster};
 use tambour_part::write::Dialect;
-use tambour_sql::context::ScanStatistics;
+use tambour_sql::ScanStatistics;
 use tambour_sql::{Session, SessionOptions, SqlError};
 use tambour_table::Table;
 use tambour_table::insert::{Existing, Insert, InsertOptions};

@@ -3,7 +3,8 @@
 use super::literals::{self, Literals};
 use super::{of_table, rows};
 use crate::SqlError;
-use crate::context::{Execution, Session};
+use crate::context::Session;
+use crate::execution::Execution;
 use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
