@@ -100,3 +100,11 @@ def assert_same_rows(got, expected, names):
             pairs = zip(names, ours.split("\t"), theirs.split("\t"))
             wrong = [f"{name}: ours {a!r}, ClickHouse {b!r}" for name, a, b in pairs if a != b]
             raise AssertionError("\n".join(wrong) or f"ours {ours!r}, ClickHouse {theirs!r}")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What tests have counted: those that run in processes of their own cannot print it themselves."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in getattr(report, "user_properties", ()):
+            if name == "said" and report.when == "call":
+                terminalreporter.write_line(f"{report.nodeid}: {value}")

@@ -101,7 +101,7 @@ def table(server):
     return server.directory("shapes", "n")
 
 
-def test_values_of_every_shape_are_what_they_are_there(server, tambour, table, capsys):
+def test_values_of_every_shape_are_what_they_are_there(server, tambour, table, record_property):
     statements = [ask.replace("X", name) for ask in ASKED for name in COLUMNS if not is_left_out(ask, name)]
     if MOST:
         statements = random.Random(SEED).sample(statements, MOST)
@@ -122,7 +122,6 @@ def test_values_of_every_shape_are_what_they_are_there(server, tambour, table, c
         answer, wanted = (compare.without_signs_of_zeros(it) for it in (answer, theirs[statement]))
         if not compare.same(answer, wanted):
             different.append((statement, compare.first_difference(answer, wanted)))
-    with capsys.disabled():
-        print(f" {len(statements)} statements, {refused} refused, {len(different)} differ")
+    record_property("said", f"{len(statements)} statements, {refused} refused, {len(different)} differ")
     assert not different, f"{len(different)} differ: {different[:20]}"
     assert refused < len(statements) / 4

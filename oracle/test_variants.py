@@ -85,7 +85,7 @@ def test_statements_are_answered(server, tambour, table):
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def test_variants_are_answered_or_refused(server, tambour, table, capsys):
+def test_variants_are_answered_or_refused(server, tambour, table, record_property):
     chance = random.Random(int(os.environ.get("VARIANTS_SEED", SEED)))
     wanted = {}
     while len(wanted) < MOST:
@@ -107,7 +107,6 @@ def test_variants_are_answered_or_refused(server, tambour, table, capsys):
             again = [theirs(server, statement), theirs(server, statement, ", max_block_size = 7, max_threads = 1")]
             if again[0] == again[1] and not is_same(answer, again[0], statement) and not TIES.search(statement):
                 different.append((statement, compare.first_difference(answer, again[0])))
-    with capsys.disabled():
-        print(f" {len(statements)} variants, {refused} refused, {len(different)} differ")
+    record_property("said", f"{len(statements)} variants, {refused} refused, {len(different)} differ")
     assert not different, "\n".join(f"{statement}\n    {how}" for statement, how in different)
     assert refused < len(statements) / 3

@@ -128,12 +128,15 @@ pub(crate) fn binary(profile: &str) -> PathBuf {
     target().join(profile).join("tambour")
 }
 
+/// The tests against ClickHouse, by two processes: each has a server of its own, and half of the time one engine waits for the other.
+const ORACLE: [&str; 6] = ["-m", "pytest", "-q", "oracle", "-n", "2"];
+
 /// The tests against ClickHouse itself (chdb), through the command line.
 fn oracle(python: &Path) -> Outcome {
     let python = python.to_string_lossy();
     let tambour = binary("debug");
     let tambour = tambour.to_string_lossy();
-    run_with(&python, &["-m", "pytest", "-q", "oracle"], &[("TAMBOUR", &tambour)])
+    run_with(&python, &ORACLE, &[("TAMBOUR", &tambour)])
 }
 
 /// The same with every function over every tuple of types, and in every time zone: hours.
@@ -149,7 +152,7 @@ pub(crate) fn oracle_in_full() -> Outcome {
         ("VARIANTS", "20000"),
         ("TAMBOUR_ZONES", "all"),
     ];
-    run_with(&python, &["-m", "pytest", "-q", "oracle"], &everything)
+    run_with(&python, &ORACLE, &everything)
 }
 
 /// The measurements of docs/benchmarks.md at their full size: 10 million rows and TPC-H scale 1, beside chdb.
