@@ -3,7 +3,7 @@
 
 use super::comparison::{check_set, have_same_moments, within};
 use super::listed;
-use super::literal::{bare_type, field_of};
+use super::literal::{bare_type, field_of, nameless};
 use super::order::Order;
 use super::scalar;
 use crate::describe::narrowest;
@@ -14,7 +14,7 @@ use datafusion::common::{DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Case, Expr, ExprSchemable, LogicalPlan, cast, lit};
+use datafusion::logical_expr::{Case, Expr, LogicalPlan, cast, lit};
 use std::sync::Arc;
 use tambour_function as function;
 use tambour_part::types::DataType;
@@ -202,7 +202,7 @@ fn exact_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool
         let is_checked = is_integer_of_64(data_type);
         let function = if is_checked { "accurateCast" } else { "CAST" };
         // A NULL stays it, though the name of that type cannot say so.
-        let is_said = !is_checked && expr.nullable(schema)?;
+        let is_said = !is_checked && nameless(expr, schema)?.is_nullable();
         let name = if is_said { "Nullable(Float64)" } else { "Float64" };
         if let Some(call) = scalar::call(function, vec![expr.clone(), lit(name)]) {
             **expr = call;
@@ -418,7 +418,7 @@ fn extreme_float(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr
     // Two values that are never NULL are compared as numbers, others by an order in which a NaN is last.
     let mut are_ordered = call.args.len() > 2;
     for (argument, data_type) in call.args.iter().zip(&types) {
-        are_ordered |= data_type.is_null() || argument.nullable(schema)?;
+        are_ordered |= data_type.is_null() || nameless(argument, schema)?.is_nullable();
     }
     let own = match (call.name(), are_ordered) {
         ("greatest", false) => "greatestFloat",

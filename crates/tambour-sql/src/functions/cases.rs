@@ -1,6 +1,6 @@
 //! CASE: its results have one type, and what it looks for is found by ClickHouse's rules of equality.
 
-use super::literal::{bare_type, field_of};
+use super::literal::{bare_type, field_of, nameless};
 use super::typed::{check_kept, kept_wide, of_case};
 use super::{alike, comparison, variant};
 use arrow::datatypes::DataType as ArrowType;
@@ -8,7 +8,7 @@ use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, Operator};
+use datafusion::logical_expr::{BinaryExpr, Case, Expr, Operator};
 use tambour_part::types::DataType;
 
 /// The results of a CASE are of one type.
@@ -48,7 +48,8 @@ fn without_operand(mut case: Case, schema: &DFSchema) -> Result<Case> {
             None => comparison::plan(&operand, Operator::Eq, value, schema)?,
             planned => planned,
         };
-        let may_be_null = operand.nullable(schema)? && value.nullable(schema)?;
+        let may_be_null =
+            nameless(&operand, schema)?.is_nullable() && nameless(&value, schema)?.is_nullable();
         is_engines &= planned.is_none() && !may_be_null;
         let equal = planned.unwrap_or(Expr::BinaryExpr(equal));
         let both = || operand.as_ref().clone().is_null().and(value.as_ref().clone().is_null());

@@ -7,7 +7,7 @@
 
 use super::aggregate::Summand;
 use super::elementwise::holds_floats;
-use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, text};
+use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, nameless, text};
 use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
 use super::{
@@ -187,7 +187,7 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let is_literal = |it: &Expr| matches!(it, Expr::Literal(..));
     let mut is_open = list.list.iter().any(Expr::any_column_refs);
     for item in list.list.iter().filter(|it| !is_literal(it)) {
-        is_open |= item.nullable(schema)?;
+        is_open |= nameless(item, schema)?.is_nullable();
     }
     if !is_nested && is_open {
         return among::of_columns(list, schema).map(Transformed::yes);

@@ -6,7 +6,8 @@ use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::{Expr, ExprSchemable, lit};
+use datafusion::logical_expr::type_coercion::functions::fields_with_udf;
+use datafusion::logical_expr::{Expr, ExprSchemable, ReturnFieldArgs, lit};
 use std::sync::Arc;
 use tambour_function::Operand;
 use tambour_part::types::{DataType, Strings, TYPE_KEY};
@@ -42,8 +43,27 @@ pub(super) fn field_of(expr: &Expr, schema: &DFSchema) -> Result<FieldRef> {
         Expr::Cast(cast) if matches!(*cast.expr, Expr::BinaryExpr(_) | Expr::Cast(_)) => {
             Ok(Arc::clone(&cast.field))
         }
-        _ => Ok(expr.to_field(schema)?.1),
+        _ => nameless(expr, schema),
     }
+}
+
+/// The same with what the engine says of NULL and metadata, where a column has its name and calls have none.
+pub(super) fn nameless(expr: &Expr, schema: &DFSchema) -> Result<FieldRef> {
+    let named = || Ok(expr.to_field(schema)?.1);
+    let Expr::ScalarFunction(call) = expr else { return named() };
+    let fields: Vec<FieldRef> =
+        call.args.iter().map(|argument| nameless(argument, schema)).collect::<Result<_>>()?;
+    // The engine says best what is wrong with them.
+    let Ok(fields) = fields_with_udf(&fields, call.func.as_ref()) else { return named() };
+    let constant = |argument| match argument {
+        &Expr::Literal(ref value, _) => Some(value),
+        _ => None,
+    };
+    let scalar_arguments: Vec<Option<&ScalarValue>> = call.args.iter().map(constant).collect();
+    call.func.return_field_from_args(ReturnFieldArgs {
+        arg_fields: &fields,
+        scalar_arguments: &scalar_arguments,
+    })
 }
 
 /// A literal in the type of what it is compared with; `None` if it can stay what it is.

@@ -1,6 +1,6 @@
 //! A value with ClickHouse's type of it, which is metadata of its field.
 
-use super::literal::{bare_type, named};
+use super::literal::{bare_type, named, nameless};
 use super::variant;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -104,16 +104,15 @@ fn with_nulls(data_type: DataType, arrow: &ArrowType) -> Option<DataType> {
 }
 
 pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
-    let field: FieldRef = expr.to_field(schema).ok()?.1;
+    let field: FieldRef = nameless(expr, schema).ok()?;
     bare_type(&field)
 }
 
 /// The type that all of some expressions have, NULLs aside, however deep.
 fn common<'a>(expressions: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Option<DataType> {
     let is_null = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if value.is_null());
-    let fields = expressions.filter(|expr| !is_null(expr)).map(|expr| expr.to_field(schema));
-    let fields = fields.collect::<Result<Vec<_>>>().ok()?.into_iter().map(|(_, field)| field);
-    common_of(fields)
+    let fields = expressions.filter(|expr| !is_null(expr)).map(|expr| nameless(expr, schema));
+    common_of(fields.collect::<Result<Vec<_>>>().ok()?.into_iter())
 }
 
 /// The same of their fields.
@@ -159,7 +158,7 @@ pub(super) fn of_case(case: &Case, schema: &DFSchema) -> Option<DataType> {
 /// written out, with as few bits as it needs.
 pub(super) fn kept_wide(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let is_number = |it: &Expr| Ok(matches!(it, Expr::Literal(ScalarValue::Int64(Some(_)), None)));
-    if expr.get_type(schema)? == ArrowType::Int64 && expr.exists(is_number)? {
+    if *nameless(&expr, schema)?.data_type() == ArrowType::Int64 && expr.exists(is_number)? {
         return Ok(Transformed::yes(Typed::call(expr, &DataType::Int64)));
     }
     Ok(Transformed::no(expr))
@@ -170,7 +169,7 @@ pub(super) fn may_be_null<'a>(
     mut expressions: impl Iterator<Item = &'a Expr>,
     schema: &DFSchema,
 ) -> Result<bool> {
-    expressions.try_fold(false, |any, it| Ok(any || it.nullable(schema)?))
+    expressions.try_fold(false, |any, it| Ok(any || nameless(it, schema)?.is_nullable()))
 }
 
 /// The type of what a function hands on or puts together.
@@ -191,8 +190,7 @@ pub(super) fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataTy
         "coalesce" | "nvl" | "greatest" | "least" => common(call.args.iter(), schema),
         "nullif" => type_of(call.args.first()?, schema),
         "make_array" => {
-            let may_be_null =
-                |item: &Expr| item.to_field(schema).is_ok_and(|it| it.1.is_nullable());
+            let may_be_null = |item: &Expr| nameless(item, schema).is_ok_and(|it| it.is_nullable());
             let item = common(call.args.iter(), schema)?;
             let has_nulls = call.args.iter().any(may_be_null);
             Some(DataType::Array(Box::new(if has_nulls { item.made_nullable() } else { item })))

@@ -2,7 +2,7 @@
 //! that they have in ClickHouse, with as few bits as they need. Elsewhere the functions know it of their constants.
 
 use super::integer::{common, of_operand};
-use super::literal::{bare_type, field_of};
+use super::literal::{bare_type, field_of, nameless};
 use super::scalar;
 use super::typed::{of_call, of_case};
 use crate::walk::Walk;
@@ -11,7 +11,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable, lit};
+use datafusion::logical_expr::{Expr, lit};
 use tambour_part::types::DataType;
 
 /// Gives those of an expression their types.
@@ -262,7 +262,7 @@ fn cut(choices: &mut Vec<Expr>, schema: &DFSchema) -> Result<bool> {
     for (place, choice) in choices.iter().enumerate() {
         // A subquery may have no row, whatever its column says.
         let is_query = choice.exists(|it| Ok(matches!(it, Expr::ScalarSubquery(_))))?;
-        if !is_query && !choice.nullable(schema)? {
+        if !is_query && !nameless(choice, schema)?.is_nullable() {
             choices.truncate(place + 1);
             break;
         }
