@@ -2,14 +2,14 @@
 //! for DataFusion the column; and DataFusion knows no names of results in WHERE. So names are replaced by what they stand
 //! for, before anything else is rewritten. Inside of its own expression a name is the column.
 
-use super::{aggregate, joins, lambda, naming, refused};
+use super::{aggregate, call, joins, lambda, naming, refused};
 use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
     Distinct, Expr, Function, GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem,
-    Value, VisitMut, Visitor, VisitorMut,
+    TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// Most expressions that come in the place of names: names that stand for other names twice double each time.
@@ -58,6 +58,7 @@ pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), Dialec
     }
     keep_names(&mut select.projection, aliases);
     let mut work = Substitution::new(aliases, false);
+    work.tables = Some(tables(&select.from));
     for (clause, condition) in [
         (Clause::Prewhere, &mut select.prewhere),
         (Clause::Where, &mut select.selection),
@@ -101,7 +102,34 @@ pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), Dialec
 
 /// Replaces names in a whole query with all that is inside.
 pub(super) fn apply_everywhere(query: &mut Query, aliases: &Aliases) -> Result<(), DialectError> {
-    Substitution::new(aliases, true).run(Clause::Other, None, query)
+    let mut work = Substitution::new(aliases, true);
+    work.tables = Some(tables(query));
+    work.run(Clause::Other, None, query)
+}
+
+/// The names that tables have, with those of subqueries.
+fn tables(place: &impl Visit) -> BTreeSet<String> {
+    #[derive(Default)]
+    struct Search(BTreeSet<String>);
+    impl Visitor for Search {
+        type Break = std::convert::Infallible;
+        fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Self::Break> {
+            let named = match table {
+                TableFactor::Table { name, alias: None, .. } => {
+                    name.0.last().and_then(|part| part.as_ident())
+                }
+                TableFactor::Table { alias, .. }
+                | TableFactor::Derived { alias, .. }
+                | TableFactor::NestedJoin { alias, .. } => alias.as_ref().map(|it| &it.name),
+                _ => None,
+            };
+            self.0.extend(named.map(|it| it.value.clone()));
+            ControlFlow::Continue(())
+        }
+    }
+    let mut search = Search::default();
+    let _ = walk(place, &mut search);
+    search.0
 }
 
 /// Replaces names in an expression.
@@ -153,6 +181,8 @@ struct Substitution<'a> {
     aliases: &'a Aliases,
     clause: Clause,
     into_subqueries: bool,
+    /// Names of tables, where they are known.
+    tables: Option<BTreeSet<String>>,
     subqueries: usize,
     /// Names whose expression this is.
     active: Vec<String>,
@@ -172,6 +202,7 @@ impl<'a> Substitution<'a> {
             aliases,
             clause: Clause::Other,
             into_subqueries,
+            tables: None,
             subqueries: 0,
             active: Vec::new(),
             parameters: Vec::new(),
@@ -218,6 +249,17 @@ impl<'a> Substitution<'a> {
             ControlFlow::Continue(()) => Ok(Some(in_parentheses(expr))),
             ControlFlow::Break(error) => Err(error),
         }
+    }
+    /// What comes in the place of `tuple.name`, unless a table has the first name.
+    fn element(&mut self, parts: &[Ident]) -> Result<Option<Expr>, DialectError> {
+        let ([first, name], Some(tables)) = (parts, &self.tables) else { return Ok(None) };
+        if tables.contains(&first.value) {
+            return Ok(None);
+        }
+        let Some(tuple) = self.replacement(first)? else { return Ok(None) };
+        let name = Value::SingleQuotedString(name.value.clone());
+        let arguments = vec![tuple, Expr::Value(name.with_empty_span())];
+        Ok(Some(Expr::Function(call::call("tupleElement", arguments))))
     }
     /// What comes in the place of a call of a lambda that has a name.
     fn applied(&mut self, function: &mut Function) -> Result<Option<Expr>, DialectError> {
@@ -323,6 +365,11 @@ impl VisitorMut for Substitution<'_> {
             },
             Expr::Identifier(name) => match self.replacement(name) {
                 Ok(Some(replacement)) => *expr = replacement,
+                Ok(None) => {}
+                Err(error) => return ControlFlow::Break(error),
+            },
+            Expr::CompoundIdentifier(parts) => match self.element(parts) {
+                Ok(Some(element)) => *expr = element,
                 Ok(None) => {}
                 Err(error) => return ControlFlow::Break(error),
             },

@@ -1,13 +1,13 @@
 //! `values('a UInt8, b String', (1, 'x'), …)` in FROM: a subquery of rows with names and types.
 
 use super::grammar::Grammar;
-use super::refused;
+use super::{call, refused};
 use crate::DialectError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, Parens, Query, SetExpr, TableFactor,
-    Value,
+    UnaryOperator, Value,
 };
 use datafusion::sql::sqlparser::parser::Parser;
 
@@ -114,10 +114,10 @@ fn query(
         && let TableFactor::Derived { subquery, .. } = &mut table.relation
         && let SetExpr::Values(values) = &mut *subquery.body
     {
-        let types: Vec<Option<DataType>> = columns
+        let types: Vec<Option<(&str, DataType)>> = columns
             .iter()
-            .map(|(_, name)| name.as_deref().map(data_type).transpose())
-            .collect::<Result<_, _>>()?;
+            .map(|(_, name)| name.as_deref().map(|it| Ok((it, data_type(it)?))).transpose())
+            .collect::<Result<_, DialectError>>()?;
         values.rows = rows
             .into_iter()
             .map(|row| Parens {
@@ -138,16 +138,39 @@ fn data_type(name: &str) -> Result<DataType, DialectError> {
     Ok(parsed)
 }
 
+/// Types that refuse what they do not hold, where a cast would wrap.
+const EXACT: [&str; 8] = ["Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"];
+
 /// A value with the type of its column: each by itself, since the rows of a list are held to have one type.
-fn converted((value, data_type): (Expr, &Option<DataType>)) -> Expr {
-    match data_type {
-        Some(data_type) => Expr::Cast {
-            kind: CastKind::Cast,
-            expr: Box::new(value),
-            data_type: data_type.clone(),
-            array: false,
-            format: None,
-        },
-        None => value,
+fn converted((mut value, known): (Expr, &Option<(&str, DataType)>)) -> Expr {
+    let Some((name, data_type)) = known else { return value };
+    let inner = name.strip_prefix("Nullable(").and_then(|it| it.strip_suffix(')'));
+    let bare = inner.unwrap_or(name);
+    if EXACT.contains(&bare) && is_written(&value) {
+        let name = Value::SingleQuotedString(bare.to_owned());
+        let arguments = vec![value, Expr::Value(name.with_empty_span())];
+        value = Expr::Function(call::call("accurateCast", arguments));
+        if inner.is_none() {
+            return value;
+        }
+    }
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(value),
+        data_type: data_type.clone(),
+        array: false,
+        format: None,
+    }
+}
+
+/// True for a number or a text.
+fn is_written(value: &Expr) -> bool {
+    match value {
+        Expr::Value(value) => {
+            matches!(value.value, Value::Number(..) | Value::SingleQuotedString(_))
+        }
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => is_written(expr),
+        Expr::Nested(inner) => is_written(inner),
+        _ => false,
     }
 }

@@ -44,7 +44,7 @@ pub fn sql_in(session: &Session, statement: &str) -> Result<QueryBatches, Error>
         let query = session.sql(statement).await?;
         Ok::<_, Error>((query.schema(), query.plan().await?))
     })?;
-    Ok(QueryBatches { schema, state: State::Planned(planned) })
+    Ok(QueryBatches { schema, state: State::Planned(Box::new(planned)) })
 }
 
 /// The threads of one query; to drop them is to wait for their end.
@@ -80,7 +80,7 @@ pub struct QueryBatches {
 enum State {
     /// No threads before the first batch is asked for: a process may fork until then. Even those that wait for work would be a fault in
     /// the other process, where they stand in queues and are not.
-    Planned(Planned),
+    Planned(Box<Planned>),
     /// Not a channel of `tokio`: who waits for it must be able to look up while all threads of the query compute.
     Running(Receiver<Came>, Runtime, JoinHandle<()>),
     /// After the last batch, and after an error.
@@ -142,7 +142,7 @@ impl QueryBatches {
         ask: impl FnOnce(&Receiver<Came>) -> Option<Result<Came, RecvError>>,
     ) -> Option<Came> {
         self.state = match mem::replace(&mut self.state, State::Ended) {
-            State::Planned(planned) => match started(planned) {
+            State::Planned(planned) => match started(*planned) {
                 Ok(running) => running,
                 Err(error) => return Some(Some(Err(error))),
             },

@@ -49,7 +49,7 @@ fn without_operand(mut case: Case, schema: &DFSchema) -> Result<Case> {
             planned => planned,
         };
         let may_be_null =
-            nameless(&operand, schema)?.is_nullable() && nameless(&value, schema)?.is_nullable();
+            nameless(&operand, schema)?.is_nullable() && nameless(value, schema)?.is_nullable();
         is_engines &= planned.is_none() && !may_be_null;
         let equal = planned.unwrap_or(Expr::BinaryExpr(equal));
         let both = || operand.as_ref().clone().is_null().and(value.as_ref().clone().is_null());

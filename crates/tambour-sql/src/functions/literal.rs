@@ -55,11 +55,8 @@ pub(super) fn nameless(expr: &Expr, schema: &DFSchema) -> Result<FieldRef> {
         call.args.iter().map(|argument| nameless(argument, schema)).collect::<Result<_>>()?;
     // The engine says best what is wrong with them.
     let Ok(fields) = fields_with_udf(&fields, call.func.as_ref()) else { return named() };
-    let constant = |argument| match argument {
-        &Expr::Literal(ref value, _) => Some(value),
-        _ => None,
-    };
-    let scalar_arguments: Vec<Option<&ScalarValue>> = call.args.iter().map(constant).collect();
+    let constants = call.args.iter().map(Expr::as_literal);
+    let scalar_arguments: Vec<Option<&ScalarValue>> = constants.collect();
     call.func.return_field_from_args(ReturnFieldArgs {
         arg_fields: &fields,
         scalar_arguments: &scalar_arguments,

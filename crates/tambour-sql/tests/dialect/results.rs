@@ -237,12 +237,29 @@ fn clauses_of_clickhouse_run() {
             ("SELECT sum(number) FROM numbers(10)", "45\n"),
             ("SELECT number FROM numbers(1000000000000) LIMIT 2", "0\n1\n"),
             ("SELECT a + 1, b FROM values('a UInt8, b String', (1, 'x'))", "2\tx\n"),
+            (
+                "WITH CAST((1, 'x'), 'Tuple(k UInt8, v String)') AS tp SELECT tp.k + 1, tp.v",
+                "2\tx\n",
+            ),
+            ("SELECT tp.k AS tp FROM t AS tp WHERE tp.k = 5", "5\n"),
             ("SELECT dummy FROM system.one", "0\n"),
             ("SELECT count() FROM (SELECT k FROM t UNION ALL SELECT k FROM t LIMIT 2)", "22\n"),
             ("SELECT lag(k) OVER (ORDER BY k) FROM t ORDER BY k LIMIT 2", "0\n0\n"),
         ];
         for (query, expected) in cases {
             assert_eq!(answer(&session, query).await.unwrap(), expected, "{query}");
+        }
+    });
+}
+
+#[test]
+fn values_that_do_not_fit_their_column_are_refused() {
+    run(async {
+        let session = session();
+        for values in ["'a UInt8', (300)", "'a Int8', -129", "'a Nullable(UInt8)', ('256')"] {
+            let error = answer(&session, &format!("SELECT a FROM values({values})")).await;
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains("does not fit"), "{values}: {error}");
         }
     });
 }
