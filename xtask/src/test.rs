@@ -152,7 +152,9 @@ pub(crate) fn oracle_in_full() -> Outcome {
         ("VARIANTS", "20000"),
         ("TAMBOUR_ZONES", "all"),
     ];
-    run_with(&python, &ORACLE, &everything)
+    // One test of these takes an hour.
+    let words = [&ORACLE[..], &["-o", "faulthandler_timeout=0"]].concat();
+    run_with(&python, &words, &everything)
 }
 
 /// The measurements of docs/benchmarks.md at their full size: 10 million rows and TPC-H scale 1, beside chdb.

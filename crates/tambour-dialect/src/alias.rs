@@ -2,14 +2,14 @@
 //! for DataFusion the column; and DataFusion knows no names of results in WHERE. So names are replaced by what they stand
 //! for, before anything else is rewritten. Inside of its own expression a name is the column.
 
-use super::{aggregate, call, joins, lambda, naming, refused};
+use super::{aggregate, call, joins, lambda, naming, refused, values};
 use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Function, GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem,
-    TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut,
+    DataType, Distinct, Expr, Function, GroupByExpr, Ident, NamedWindowExpr, Query, Select,
+    SelectItem, Value, ValueWithSpan, VisitMut, Visitor, VisitorMut,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// Most expressions that come in the place of names: names that stand for other names twice double each time.
@@ -58,7 +58,6 @@ pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), Dialec
     }
     keep_names(&mut select.projection, aliases);
     let mut work = Substitution::new(aliases, false);
-    work.tables = Some(tables(&select.from));
     for (clause, condition) in [
         (Clause::Prewhere, &mut select.prewhere),
         (Clause::Where, &mut select.selection),
@@ -102,34 +101,7 @@ pub(super) fn apply(select: &mut Select, aliases: &Aliases) -> Result<(), Dialec
 
 /// Replaces names in a whole query with all that is inside.
 pub(super) fn apply_everywhere(query: &mut Query, aliases: &Aliases) -> Result<(), DialectError> {
-    let mut work = Substitution::new(aliases, true);
-    work.tables = Some(tables(query));
-    work.run(Clause::Other, None, query)
-}
-
-/// The names that tables have, with those of subqueries.
-fn tables(place: &impl Visit) -> BTreeSet<String> {
-    #[derive(Default)]
-    struct Search(BTreeSet<String>);
-    impl Visitor for Search {
-        type Break = std::convert::Infallible;
-        fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Self::Break> {
-            let named = match table {
-                TableFactor::Table { name, alias: None, .. } => {
-                    name.0.last().and_then(|part| part.as_ident())
-                }
-                TableFactor::Table { alias, .. }
-                | TableFactor::Derived { alias, .. }
-                | TableFactor::NestedJoin { alias, .. } => alias.as_ref().map(|it| &it.name),
-                _ => None,
-            };
-            self.0.extend(named.map(|it| it.value.clone()));
-            ControlFlow::Continue(())
-        }
-    }
-    let mut search = Search::default();
-    let _ = walk(place, &mut search);
-    search.0
+    Substitution::new(aliases, true).run(Clause::Other, None, query)
 }
 
 /// Replaces names in an expression.
@@ -181,8 +153,6 @@ struct Substitution<'a> {
     aliases: &'a Aliases,
     clause: Clause,
     into_subqueries: bool,
-    /// Names of tables, where they are known.
-    tables: Option<BTreeSet<String>>,
     subqueries: usize,
     /// Names whose expression this is.
     active: Vec<String>,
@@ -202,7 +172,6 @@ impl<'a> Substitution<'a> {
             aliases,
             clause: Clause::Other,
             into_subqueries,
-            tables: None,
             subqueries: 0,
             active: Vec::new(),
             parameters: Vec::new(),
@@ -250,10 +219,17 @@ impl<'a> Substitution<'a> {
             ControlFlow::Break(error) => Err(error),
         }
     }
-    /// What comes in the place of `tuple.name`, unless a table has the first name.
+    /// What comes in the place of `tuple.name`, if the tuple's type is written and has that name. Whatever else the words may be
+    /// (a column of a table, a part of a Nested) is left alone.
     fn element(&mut self, parts: &[Ident]) -> Result<Option<Expr>, DialectError> {
-        let ([first, name], Some(tables)) = (parts, &self.tables) else { return Ok(None) };
-        if tables.contains(&first.value) {
+        let [first, name] = parts else { return Ok(None) };
+        // A subquery may have a column of that name.
+        if self.subqueries > 1 {
+            return Ok(None);
+        }
+        let is_element =
+            |tuple| written_type(tuple).is_some_and(|it| has_element(&it, &name.value));
+        if !self.aliases.get(&first.value).is_some_and(is_element) {
             return Ok(None);
         }
         let Some(tuple) = self.replacement(first)? else { return Ok(None) };
@@ -377,6 +353,28 @@ impl VisitorMut for Substitution<'_> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// The type that an expression is converted to.
+fn written_type(expr: &Expr) -> Option<DataType> {
+    match expr {
+        Expr::Nested(inner) => written_type(inner),
+        Expr::Cast { data_type, .. } => Some(data_type.clone()),
+        Expr::Function(function) if call::name(function)?.eq_ignore_ascii_case("cast") => {
+            match call::arguments(&mut function.clone())?.as_slice() {
+                [_, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(name), .. })] => {
+                    values::data_type(name).ok()
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn has_element(data_type: &DataType, name: &str) -> bool {
+    let DataType::Tuple(elements) = data_type else { return false };
+    elements.iter().any(|it| it.field_name.as_ref().is_some_and(|it| it.value == name))
 }
 
 /// Refuses a statement that grows without bounds.

@@ -130,7 +130,8 @@ fn query(
     Ok(query)
 }
 
-fn data_type(name: &str) -> Result<DataType, DialectError> {
+/// A type by its name.
+pub(super) fn data_type(name: &str) -> Result<DataType, DialectError> {
     let parsed = Parser::new(&Grammar)
         .try_with_sql(name)
         .and_then(|mut parser| parser.parse_data_type())
@@ -145,7 +146,7 @@ const EXACT: [&str; 8] = ["Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", 
 fn converted((mut value, known): (Expr, &Option<(&str, DataType)>)) -> Expr {
     let Some((name, data_type)) = known else { return value };
     let inner = name.strip_prefix("Nullable(").and_then(|it| it.strip_suffix(')'));
-    let bare = inner.unwrap_or(name);
+    let bare = inner.unwrap_or(name).trim();
     if EXACT.contains(&bare) && is_written(&value) {
         let name = Value::SingleQuotedString(bare.to_owned());
         let arguments = vec![value, Expr::Value(name.with_empty_span())];

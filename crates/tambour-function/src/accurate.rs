@@ -50,6 +50,17 @@ const DEFAULTS: &[Function] = with_default! {
 /// The functions of this room.
 pub(super) const FUNCTIONS: &[&[Function]] = &[CASTS, DEFAULTS, TEXTS];
 
+/// What is wrong with a value of the first argument.
+fn unfit(call: &Call, row: usize, target: &DataType) -> String {
+    let is_of_texts = signatures(call).first().is_some_and(|it| is_text(bare(&it.data_type)));
+    match call.texts(0) {
+        Ok(texts) if is_of_texts => {
+            format!("{:?} is not a value of {target}", String::from_utf8_lossy(texts.get(row)))
+        }
+        _ => format!("the value does not fit {target}"),
+    }
+}
+
 const CASTS: &[Function] = &[
     Function::new(
         "accurateCast",
@@ -61,7 +72,7 @@ const CASTS: &[Function] = &[
             let lost =
                 (0..found.len()).find(|row| found.is_null(*row) && !operand.values.is_null(*row));
             match lost {
-                Some(row) => Err(c.value_error(row, format!("the value does not fit {target}"))),
+                Some(row) => Err(c.value_error(row, unfit(c, row, &target))),
                 None => Ok(found),
             }
         },

@@ -13,6 +13,8 @@ use tokio::task::JoinHandle;
 
 /// Runs one statement over some tables, each under its own name, and yields the batches of the result as they come.
 ///
+/// A SELECT is planned here and runs when the first batch is asked for. Statements that change something run at once.
+///
 /// It waits, so it must not be called where a `tokio` runtime runs; there a [`Session`] is right, which also keeps its tables
 /// for more than one statement.
 ///
@@ -78,8 +80,8 @@ pub struct QueryBatches {
 
 /// How far a query is.
 enum State {
-    /// No threads before the first batch is asked for: a process may fork until then. Even those that wait for work would be a fault in
-    /// the other process, where they stand in queues and are not.
+    /// It has no threads yet, so that the process may fork. In the child, a lock that one of them held would never be given back, and
+    /// even those that wait for work would be left over in the queues of their locks.
     Planned(Box<Planned>),
     /// Not a channel of `tokio`: who waits for it must be able to look up while all threads of the query compute.
     Running(Receiver<Came>, Runtime, JoinHandle<()>),

@@ -47,7 +47,7 @@ pub(super) fn field_of(expr: &Expr, schema: &DFSchema) -> Result<FieldRef> {
     }
 }
 
-/// The same with what the engine says of NULL and metadata, where a column has its name and calls have none.
+/// The same with nullability and metadata, as `to_field` has them. Columns keep their names; calls have none.
 pub(super) fn nameless(expr: &Expr, schema: &DFSchema) -> Result<FieldRef> {
     let named = || Ok(expr.to_field(schema)?.1);
     let Expr::ScalarFunction(call) = expr else { return named() };

@@ -242,6 +242,14 @@ fn clauses_of_clickhouse_run() {
                 "2\tx\n",
             ),
             ("SELECT tp.k AS tp FROM t AS tp WHERE tp.k = 5", "5\n"),
+            (
+                "SELECT tp.v AS tp FROM (SELECT (1, 2)::Tuple(k UInt8, v UInt8) AS tp) WHERE tp.k = 1",
+                "2\n",
+            ),
+            (
+                "SELECT k FROM t WHERE EXISTS (SELECT u.number AS t FROM numbers(2) AS u WHERE u.number = t.k) AND k = 1",
+                "1\n",
+            ),
             ("SELECT dummy FROM system.one", "0\n"),
             ("SELECT count() FROM (SELECT k FROM t UNION ALL SELECT k FROM t LIMIT 2)", "22\n"),
             ("SELECT lag(k) OVER (ORDER BY k) FROM t ORDER BY k LIMIT 2", "0\n0\n"),
@@ -256,10 +264,14 @@ fn clauses_of_clickhouse_run() {
 fn values_that_do_not_fit_their_column_are_refused() {
     run(async {
         let session = session();
-        for values in ["'a UInt8', (300)", "'a Int8', -129", "'a Nullable(UInt8)', ('256')"] {
+        for (values, said) in [
+            ("'a UInt8', (300)", "the value does not fit UInt8"),
+            ("'a Int8', -129", "the value does not fit Int8"),
+            ("'a Nullable(UInt8)', ('256')", r#""256" is not a value of UInt8"#),
+        ] {
             let error = answer(&session, &format!("SELECT a FROM values({values})")).await;
             let error = error.unwrap_err().to_string();
-            assert!(error.contains("does not fit"), "{values}: {error}");
+            assert!(error.contains(said), "{values}: {error}");
         }
     });
 }
