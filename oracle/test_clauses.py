@@ -5,6 +5,7 @@ import random
 import compare
 import pytest
 from conftest import parts_of
+from engines import run_script
 
 ROWS = [
     # Rows from the end, and parts of all rows.
@@ -141,3 +142,25 @@ def test_columns_of_the_rows_of_a_limit(server, tambour, tmp_path, seed):
         # With that filter ClickHouse 26.9 loses rows whose first key is NaN.
         theirs = server.rows(query.format("default.late") + " SETTINGS use_top_k_dynamic_filtering = 0")
         assert tambour.rows(tmp_path / "late", query.format("late")) == theirs, query
+
+
+WRITTEN = ["0", "-0", "1.0", "1.5", "-1.5", "1e3", "1e30", "0x10", "'7'", "'-7'", "'300'", "'1.5'", "'abc'", "''", "' 1'", "'+1'", "'007'", "'1e3'", "NULL", "true", "nan", "inf"]
+
+
+def test_values_of_integer_columns(server, tambour):
+    """What `values` takes into a column of integers, and what it refuses: numbers around the ends of all types, texts, others."""
+    ends = [str(sign * 2**bits + more) for bits in (7, 8, 15, 16, 31, 32, 63, 64) for sign in (-1, 1) for more in (-1, 0)]
+    names = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+    types = [form.format(name) for name in names for form in ("{}", "Nullable({})", "Nullable( {} )")]
+    statements = [f"SELECT a FROM values('a {kind}', ({value}), (1))" for kind in types for value in ends + WRITTEN]
+    different = []
+    for at in range(0, len(statements), 50):
+        asked = statements[at:at + 50]
+        for statement, ours in zip(asked, run_script(tambour, [], asked)[0]):
+            try:
+                wanted = server.run(statement)
+            except RuntimeError:
+                wanted = ""  # ClickHouse refuses it, and so do we.
+            if ours != wanted:
+                different.append((statement, ours, wanted))
+    assert not different, f"{len(different)} of {len(statements)} differ: {different[:20]}"

@@ -128,7 +128,7 @@ pub(crate) fn binary(profile: &str) -> PathBuf {
     target().join(profile).join("tambour")
 }
 
-/// The tests against ClickHouse, by two processes: each has a server of its own, and half of the time one engine waits for the other.
+/// The tests against ClickHouse, in two processes: each has a server of its own, and half of the time one engine waits for the other.
 const ORACLE: [&str; 6] = ["-m", "pytest", "-q", "oracle", "-n", "2"];
 
 /// The tests against ClickHouse itself (chdb), through the command line.

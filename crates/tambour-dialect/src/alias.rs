@@ -6,8 +6,9 @@ use super::{aggregate, call, joins, lambda, naming, refused, values};
 use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
-    DataType, Distinct, Expr, Function, GroupByExpr, Ident, NamedWindowExpr, Query, Select,
-    SelectItem, Value, ValueWithSpan, VisitMut, Visitor, VisitorMut,
+    DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem, Value, VisitMut, Visitor,
+    VisitorMut,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -328,28 +329,25 @@ impl VisitorMut for Substitution<'_> {
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         self.depth -= depth(expr);
-        match expr {
+        let other = match expr {
             Expr::Lambda(lambda) => {
                 let left = self.parameters.len() - lambda.params.len();
                 self.parameters.truncate(left);
+                Ok(None)
             }
-            Expr::Function(function) if aggregate::is_one(function) => self.aggregates -= 1,
-            Expr::Function(function) => match self.applied(function) {
-                Ok(Some(applied)) => *expr = applied,
-                Ok(None) => {}
-                Err(error) => return ControlFlow::Break(error),
-            },
-            Expr::Identifier(name) => match self.replacement(name) {
-                Ok(Some(replacement)) => *expr = replacement,
-                Ok(None) => {}
-                Err(error) => return ControlFlow::Break(error),
-            },
-            Expr::CompoundIdentifier(parts) => match self.element(parts) {
-                Ok(Some(element)) => *expr = element,
-                Ok(None) => {}
-                Err(error) => return ControlFlow::Break(error),
-            },
-            _ => {}
+            Expr::Function(function) if aggregate::is_one(function) => {
+                self.aggregates -= 1;
+                Ok(None)
+            }
+            Expr::Function(function) => self.applied(function),
+            Expr::Identifier(name) => self.replacement(name),
+            Expr::CompoundIdentifier(parts) => self.element(parts),
+            _ => Ok(None),
+        };
+        match other {
+            Ok(Some(other)) => *expr = other,
+            Ok(None) => {}
+            Err(error) => return ControlFlow::Break(error),
         }
         ControlFlow::Continue(())
     }
@@ -361,12 +359,14 @@ fn written_type(expr: &Expr) -> Option<DataType> {
         Expr::Nested(inner) => written_type(inner),
         Expr::Cast { data_type, .. } => Some(data_type.clone()),
         Expr::Function(function) if call::name(function)?.eq_ignore_ascii_case("cast") => {
-            match call::arguments(&mut function.clone())?.as_slice() {
-                [_, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(name), .. })] => {
-                    values::data_type(name).ok()
-                }
-                _ => None,
-            }
+            let FunctionArguments::List(list) = &function.args else { return None };
+            let [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(name)))] =
+                list.args.as_slice()
+            else {
+                return None;
+            };
+            let Value::SingleQuotedString(name) = &name.value else { return None };
+            values::data_type(name).ok()
         }
         _ => None,
     }
