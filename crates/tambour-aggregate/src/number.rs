@@ -214,6 +214,7 @@ fn paired(call: &Call, fold: impl Fn(&[(f64, f64)]) -> f64) -> Result<ArrayRef, 
 }
 
 /// ClickHouse adds whole weights up in 64 bits without a sign, and products of whole numbers, too: what does not fit is refused.
+/// Beside whole weights it drops the fractions of the values, which nobody means.
 fn weighted_mean(call: &Call) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let is_whole = |index: usize| match &lists.item_type {
@@ -227,6 +228,12 @@ fn weighted_mean(call: &Call) -> Result<ArrayRef, FunctionError> {
     for (row, pairs) in all.iter().enumerate().filter(|_| weights_are_whole) {
         if pairs.iter().any(|(_, weight)| *weight < 0.0) {
             return Err(call.value_error(row, "a weight is less than 0"));
+        }
+        if pairs.iter().any(|(value, _)| value.fract() != 0.0) {
+            return Err(call.value_error(
+                row,
+                "ClickHouse drops fractions where the weights are integers: convert the weights by toFloat64",
+            ));
         }
         let weights: f64 = pairs.iter().map(|(_, weight)| weight).sum();
         let products: f64 = pairs.iter().map(|(value, weight)| (value * weight).abs()).sum();

@@ -130,14 +130,18 @@ const KEEPING: &[&str] = &[
     "lagInFrame",
     "leadInFrame",
     "groupArray",
+    "lag",
+    "lead",
+    "nth_value",
     "groupUniqArray",
-    "groupArrayIf",
     "topK",
     "uniqExact",
     "quantile",
     "median",
     "ifNull",
     "coalesce",
+    "greatest",
+    "least",
     "arrayPushBack",
     "arrayPushFront",
     "materialize",
@@ -297,8 +301,11 @@ pub(super) fn numbers_within(expr: &mut Expr) {
         Expr::Function(function) => {
             let is_map = call::name(function)
                 .is_some_and(|name| ["arrayMap", "arrayMin", "arrayMax"].contains(&name));
-            let is_keeping = call::name(function).is_some_and(|name| KEEPING.contains(&name));
-            let values = if call::name(function) == Some("groupArrayIf") { 1 } else { usize::MAX };
+            let stem = call::name(function).and_then(|name| name.strip_suffix("If"));
+            let has_condition = stem.is_some_and(|stem| KEEPING.contains(&stem));
+            let is_keeping =
+                has_condition || call::name(function).is_some_and(|name| KEEPING.contains(&name));
+            let values = arguments(function).count() - usize::from(has_condition);
             for argument in arguments(function).take(values) {
                 match argument {
                     Expr::Lambda(lambda) if is_map => number(&mut lambda.body),

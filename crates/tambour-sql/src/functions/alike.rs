@@ -358,9 +358,6 @@ pub(super) fn made_of_call(call: &mut ScalarFunction, schema: &DFSchema) -> Resu
 
 /// The greatest of several Bools is a number there; true if all were.
 fn numbered(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
-    if call.args.len() < 2 {
-        return Ok(false);
-    }
     for argument in &call.args {
         if *field_of(argument, schema)?.data_type() != ArrowType::Boolean {
             return Ok(false);

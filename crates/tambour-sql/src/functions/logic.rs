@@ -1,6 +1,7 @@
 //! What logic is where it is a result: a Bool if one of its operands is, else a number. The dialect does not know the types of
 //! columns; the planner does.
 
+use super::literal::named;
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
@@ -9,6 +10,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 use tambour_dialect::marks::LOGIC;
+use tambour_part::types::DataType;
 
 /// The first argument in the type that the others decide.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -37,7 +39,10 @@ impl ScalarUDFImpl for Logic {
         let Some(whole) = args.arg_fields.first() else { return plan_err!("it takes arguments") };
         let types: Vec<ArrowType> =
             args.arg_fields.iter().map(|field| field.data_type().clone()).collect();
-        Ok(Arc::new(Field::new(LOGIC, self.return_type(&types)?, whole.is_nullable())))
+        let result = self.return_type(&types)?;
+        let is_bool = result == ArrowType::Boolean;
+        let field = Field::new(LOGIC, result, whole.is_nullable());
+        Ok(Arc::new(if is_bool { named(&DataType::Bool).add_to_field(field) } else { field }))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let Some(whole) = args.args.first() else { return exec_err!("it takes arguments") };
