@@ -51,3 +51,8 @@ impl Walk for Expr {
 pub(crate) fn everywhere(plan: LogicalPlan, change: Change<LogicalPlan>) -> Result<LogicalPlan> {
     Ok(plan.transform_up_with_subqueries(change)?.data)
 }
+
+/// The same, those above first; `TreeNodeRecursion::Jump` leaves out what is below.
+pub(crate) fn downwards(plan: LogicalPlan, change: Change<LogicalPlan>) -> Result<LogicalPlan> {
+    Ok(plan.transform_down_with_subqueries(change)?.data)
+}

@@ -148,7 +148,9 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
     };
     let Some(first) = arguments.first() else { return Ok(None) };
     let otherwise = otherwise::of(first);
-    if otherwise == Some(Otherwise::Null) || otherwise.is_none() && !is_asked {
+    // Whatever was asked, these are never NULL.
+    let is_list = matches!(first.get_type(schema)?, ArrowType::List(_) | ArrowType::Map(..));
+    if otherwise == Some(Otherwise::Null) || otherwise.is_none() && !is_asked && !is_list {
         return Ok(None);
     }
     // What is wrapped for the planner says nothing about NULLs.

@@ -70,7 +70,8 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         }
         // What a tuple is made of has names of types only after the pass.
         first => {
-            let first = super::written::narrowed(first.clone(), schema).ok()?.data;
+            let mut first = super::written::narrowed(first.clone(), schema).ok()?.data;
+            super::written::of_each(std::slice::from_mut(&mut first), schema).ok()?;
             let first = first.up(&mut |expr| super::keep::rewrite(expr, schema)).ok()?.data;
             first.to_field(schema).ok()?.1
         }

@@ -14,7 +14,7 @@ use super::{
     alike, among, comparison, correlated, default, finish, listed, nested, operators, scalar,
     shown, sliding, typed, variant,
 };
-use crate::walk::{Walk, everywhere};
+use crate::walk::{Walk, downwards, everywhere};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
@@ -42,6 +42,7 @@ pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = everywhere(plan, &mut super::using::merged)?;
     let plan = everywhere(plan, &mut super::zeros::joined)?;
     let plan = everywhere(plan, &mut super::joined::one_of_many)?;
+    let plan = downwards(plan, &mut super::written::shown)?;
     let plan = everywhere(plan, &mut node)?;
     everywhere(plan, &mut super::zeros::apart)
 }
@@ -488,7 +489,8 @@ fn aggregate(
     if let Some(first) = listed::extreme(&call, schema, is_grouped)? {
         return Ok(Transformed::yes(first));
     }
-    let is_changed = extreme(call.func.name(), &mut call.params.args, schema)?
+    let is_changed = narrowed(call.func.name(), &mut call.params.args, schema)?
+        | extreme(call.func.name(), &mut call.params.args, schema)?
         | numbered(call.func.name(), &mut call.params.args, schema)?;
     let mut is_reordered = false;
     if call.func.name() == "first_value" {
@@ -510,7 +512,8 @@ fn aggregate(
 
 fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let name = call.fun.name().to_owned();
-    let is_changed = extreme(&name, &mut call.params.args, schema)?
+    let is_changed = narrowed(&name, &mut call.params.args, schema)?
+        | extreme(&name, &mut call.params.args, schema)?
         | numbered(&name, &mut call.params.args, schema)?;
     let is_moved = neighbour(&name, &mut call.params.args, schema)?;
     let mut is_reordered = false;
@@ -597,6 +600,16 @@ fn neighbour(name: &str, arguments: &mut Vec<Expr>, schema: &DFSchema) -> Result
     }
     arguments.push(default::literal(&field)?);
     Ok(true)
+}
+
+/// Gives a number that an aggregate hands on, or adds up, its own type.
+fn narrowed(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool> {
+    let is_kept = matches!(
+        name,
+        "min" | "max" | "sum" | "any_value" | "first_value" | "last_value" | "nth_value"
+            | "array_agg" | "lag" | "lead"
+    );
+    super::written::of_each(if is_kept { arguments.get_mut(..1).unwrap_or_default() } else { &mut [] }, schema)
 }
 
 /// What an aggregate makes of conditions it makes of numbers; a Bool stays one.

@@ -8,7 +8,7 @@ use super::scalar;
 use super::typed::Typed;
 use crate::describe::narrowest;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::{Column, ScalarValue, plan_err};
+use datafusion::common::{Column, DFSchema, DFSchemaRef, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     Expr, ExprSchemable, LogicalPlan, Projection, RecursiveQuery, Union, cast, lit,
@@ -42,11 +42,25 @@ pub(super) fn columns(plan: LogicalPlan) -> Result<LogicalPlan> {
     let count = union.schema.fields().len();
     let common = (0..count).map(|place| common(union, place)).collect::<Result<Vec<_>>>()?;
     if common.iter().all(|it| *it == Common::Same) {
-        return Ok(plan);
+        let union = Union { inputs: union.inputs.clone(), schema: schema_of(union)? };
+        return Ok(LogicalPlan::Union(union));
     }
     let inputs = union.inputs.iter().map(|input| converted(input, &common).map(Arc::new));
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
+}
+
+/// The schema of a union whose inputs have other types than when it was planned.
+fn schema_of(union: &Union) -> Result<DFSchemaRef> {
+    let fields = union.schema.iter().enumerate().map(|(place, (qualifier, field))| {
+        let same = union.inputs.iter().map(|input| input.schema().field(place));
+        let mut present = same.filter(|it| !it.data_type().is_null());
+        let Some(first) = present.next() else { return (qualifier.cloned(), Arc::clone(field)) };
+        let typed = field.as_ref().clone().with_data_type(first.data_type().clone());
+        (qualifier.cloned(), Arc::new(typed))
+    });
+    let metadata = union.schema.metadata().clone();
+    DFSchema::new_with_metadata(fields.collect(), metadata).map(Arc::new)
 }
 
 /// The steps of a recursive query with the types that its first rows have.

@@ -7,11 +7,12 @@ use super::scalar;
 use super::typed::{of_call, of_case};
 use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Expr, lit};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{Expr, LogicalPlan, lit};
 use tambour_part::types::DataType;
 
 /// Gives those of an expression their types.
@@ -270,7 +271,35 @@ fn cut(choices: &mut Vec<Expr>, schema: &DFSchema) -> Result<bool> {
     Ok(choices.len() < before)
 }
 
-fn of_each(expressions: &mut [Expr], schema: &DFSchema) -> Result<bool> {
+/// Gives each of some expressions that is a number its own type. True if one was.
+pub(super) fn of_each(expressions: &mut [Expr], schema: &DFSchema) -> Result<bool> {
     let literals = expressions.iter_mut().filter(|it| matches!(it, Expr::Literal(..)));
     literals.map(|it| of_all(&mut [it], schema)).try_fold(false, |any, it| Ok(any | it?))
+}
+
+/// The columns of projections that are numbers, whose types are asked for by what stands above. Those of recursive queries
+/// stay as wide as they are: rows that are found later may not fit.
+pub(super) fn shown(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if matches!(plan, LogicalPlan::RecursiveQuery(_)) {
+        return Ok(Transformed::new(plan, false, TreeNodeRecursion::Jump));
+    }
+    let is_number = |expr: &Expr| match expr {
+        Expr::Alias(alias) => matches!(*alias.expr, Expr::Literal(..)),
+        other => matches!(other, Expr::Literal(..)),
+    };
+    let schema = DFSchema::empty();
+    match plan {
+        LogicalPlan::Projection(shown) if shown.expr.iter().any(is_number) => {
+            let names = NamePreserver::new_for_projection();
+            LogicalPlan::Projection(shown).map_expressions(|mut expr| {
+                let name = names.save(&expr);
+                let is_changed = match &mut expr {
+                    Expr::Alias(alias) => of_each(std::slice::from_mut(&mut *alias.expr), &schema)?,
+                    other => of_each(std::slice::from_mut(other), &schema)?,
+                };
+                Ok(if is_changed { Transformed::yes(name.restore(expr)) } else { Transformed::no(expr) })
+            })
+        }
+        other => Ok(Transformed::no(other)),
+    }
 }
