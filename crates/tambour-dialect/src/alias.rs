@@ -7,8 +7,8 @@ use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
     DataType, Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem, Value, VisitMut, Visitor,
-    VisitorMut,
+    GroupByExpr, Ident, NamedWindowExpr, Query, Select, SelectItem, UnaryOperator, Value, VisitMut,
+    Visitor, VisitorMut,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -397,6 +397,7 @@ fn depth(expr: &Expr) -> usize {
 fn is_literal(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_literal(inner),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => is_literal(expr),
         Expr::Value(value) => !matches!(value.value, Value::Placeholder(_)),
         _ => false,
     }

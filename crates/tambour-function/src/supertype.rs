@@ -104,6 +104,24 @@ pub(super) fn common_type(
 /// Values of one type as those of a wider one.
 pub(super) fn widened(values: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, FunctionError> {
     let strings = if has_bytes(values.data_type()) { Strings::Binary } else { Strings::Utf8 };
+    widened_to(values, wanted, strings)
+}
+
+/// The same of several, all in one form of strings, so that they can stand in one array.
+pub(super) fn all_widened(
+    values: &[&ArrayRef],
+    wanted: &DataType,
+) -> Result<Vec<ArrayRef>, FunctionError> {
+    let has_bytes = values.iter().any(|values| has_bytes(values.data_type()));
+    let strings = if has_bytes { Strings::Binary } else { Strings::Utf8 };
+    values.iter().map(|values| widened_to(values, wanted, strings)).collect()
+}
+
+fn widened_to(
+    values: &ArrayRef,
+    wanted: &DataType,
+    strings: Strings,
+) -> Result<ArrayRef, FunctionError> {
     let arrow = wanted.arrow(strings);
     if arrow == *values.data_type() {
         return Ok(values.clone());

@@ -3,11 +3,11 @@
 use crate::functions::is_variant;
 use crate::{SqlError, results};
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
-use arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
 use tambour_part::types::{Column, DataType, Strings, TYPE_KEY};
@@ -104,6 +104,9 @@ impl ScalarUDFImpl for TypeName {
     }
     fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
         Ok(ArrowType::Utf8View)
+    }
+    fn return_field_from_args(&self, _: ReturnFieldArgs) -> Result<FieldRef> {
+        Ok(Arc::new(Field::new(self.name(), ArrowType::Utf8View, false)))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let (Some(field), Some(value)) = (args.arg_fields.first(), args.args.first()) else {

@@ -51,9 +51,13 @@ pub(crate) fn named(statement: &str) -> Cow<'_, str> {
 
 /// Whether a table comes next.
 fn follows_from(text: &str) -> bool {
+    let last_of = |text: &str| {
+        let text = text.trim_end();
+        let start = text.rfind(|c: char| !c.is_alphanumeric() && c != '_');
+        start.map_or(0, |it| it + text[it..].chars().next().map_or(0, char::len_utf8))
+    };
     let trimmed = text.trim_end();
-    let word =
-        trimmed.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let word = &trimmed[last_of(trimmed)..];
     // `trim(BOTH 'x' FROM 'xax')` has a FROM inside of parentheses that opened after a word.
     let head = &trimmed[..trimmed.len() - word.len()];
     let is_inside = head.rfind('(').is_some_and(|at| {
@@ -63,7 +67,9 @@ fn follows_from(text: &str) -> bool {
                 .get(..6)
                 .is_some_and(|it| it.eq_ignore_ascii_case("SELECT"))
     });
-    !is_inside && ["FROM", "JOIN"].iter().any(|it| it.eq_ignore_ascii_case(word))
+    // Nor comes one in `a IS NOT DISTINCT FROM 'x'`.
+    let is_distinct = head.trim_end()[last_of(head)..].eq_ignore_ascii_case("DISTINCT");
+    !is_inside && !is_distinct && ["FROM", "JOIN"].iter().any(|it| it.eq_ignore_ascii_case(word))
 }
 
 #[derive(Debug)]
@@ -176,6 +182,9 @@ mod tests {
             "SELECT 1 FROM a JOIN file('it''s') b ON 1"
         );
         assert_eq!(named("SELECT trim(BOTH 'x' FROM 'xax')"), "SELECT trim(BOTH 'x' FROM 'xax')");
+        for unchanged in ["SELECT a IS DISTINCT FROM 'x'", "SELECT a is not distinct\nfrom 'x'"] {
+            assert_eq!(named(unchanged), unchanged);
+        }
         assert_eq!(named("SELECT (SELECT 1 FROM 'x')"), "SELECT (SELECT 1 FROM file('x'))");
         assert_eq!(named("SELECT ' FROM ' || 'x'"), "SELECT ' FROM ' || 'x'");
     }

@@ -112,24 +112,24 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         "arrayFirstByKeys",
         |n, s| Ok(item_of(&filtered_type(n, s)?).clone()),
         |c| {
-            let (lists, places) = ends(c, true, true)?;
-            one_each(&lists.items.values, places)
+            let (lists, places) = ends(c, true)?;
+            one_of_each(&lists, places)
         },
     ),
     Function::new(
         "arrayLastByKeys",
         |n, s| Ok(item_of(&filtered_type(n, s)?).clone()),
         |c| {
-            let (lists, places) = ends(c, false, true)?;
-            one_each(&lists.items.values, places)
+            let (lists, places) = ends(c, false)?;
+            one_of_each(&lists, places)
         },
     ),
     Function::new("arrayFirstOrNullByKeys", or_null_type, |c| {
-        let (lists, places) = ends(c, true, false)?;
+        let (lists, places) = ends(c, true)?;
         one_each_or_null(&lists.items.values, places)
     }),
     Function::new("arrayLastOrNullByKeys", or_null_type, |c| {
-        let (lists, places) = ends(c, false, false)?;
+        let (lists, places) = ends(c, false)?;
         one_each_or_null(&lists.items.values, places)
     }),
     Function::new("arraySort", sorted_type, |c| sorted(c, false)),
@@ -206,11 +206,15 @@ fn with_conditions(
     picks.arrays(&lists, item_of(call.result))
 }
 
-fn ends(
-    call: &Call,
-    is_first: bool,
-    or_default: bool,
-) -> Result<(Lists, Vec<Option<usize>>), FunctionError> {
+/// One item per row; where there is none the default of the type, which is NULL for one that may be.
+fn one_of_each(lists: &Lists, places: Vec<Option<usize>>) -> Result<ArrayRef, FunctionError> {
+    if super::super::is_nullable(&lists.item_type) {
+        return one_each_or_null(&lists.items.values, places);
+    }
+    one_each(&lists.items.values, places)
+}
+
+fn ends(call: &Call, is_first: bool) -> Result<(Lists, Vec<Option<usize>>), FunctionError> {
     let (keys, lists) = (Conditions::of(call)?, call.lists(1)?);
     let mut places = Vec::with_capacity(call.rows);
     for row in 0..call.rows {
@@ -218,10 +222,6 @@ fn ends(
         let start = of_keys.start;
         let mut true_keys = of_keys.filter(|at| keys.is_true[*at]);
         let found = if is_first { true_keys.next() } else { true_keys.next_back() };
-        if found.is_none() && or_default && super::super::is_nullable(&lists.item_type) {
-            let problem = "no item is meant, and items may be NULL: use the function with OrNull";
-            return Err(call.value_error(row, problem));
-        }
         places.push(found.map(|at| at - start + range.start));
     }
     Ok((lists, places))

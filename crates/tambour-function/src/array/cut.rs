@@ -2,7 +2,7 @@
 //! `arrayFlatten`, `arrayReverse`.
 
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, nullable, takes, type_at};
-use super::super::supertype::{common_type, supertype, widened};
+use super::super::supertype::{all_widened, common_type, supertype, widened};
 use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use super::{Picks, null_at, one_each_or_null, plain_item};
 use crate::FunctionError;
@@ -261,9 +261,8 @@ fn push_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
 fn push(call: &Call, at_end: bool) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let item = item_of(call.result);
-    let items = widened(&lists.items.values, item)?;
     let operand = call.operand(1)?;
-    let pushed = widened(&operand.values, item)?;
+    let both = all_widened(&[&lists.items.values, &operand.values], item)?;
     let (mut places, mut lengths) = (Vec::new(), Vec::new());
     for row in 0..call.rows {
         let range = lists.range(row);
@@ -277,7 +276,8 @@ fn push(call: &Call, at_end: bool) -> Result<ArrayRef, FunctionError> {
             places.push(new);
         }
     }
-    let values = interleave(&[items.as_ref(), pushed.as_ref()], &places);
+    let both: Vec<&dyn Array> = both.iter().map(AsRef::as_ref).collect();
+    let values = interleave(&both, &places);
     list_array(lengths, values.map_err(FunctionError::arrow("add items"))?, item)
 }
 
@@ -292,8 +292,8 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
     let item = item_of(call.result);
     let lists = (0..call.operands.len()).map(|index| call.lists(index));
     let lists = lists.collect::<Result<Vec<_>, _>>()?;
-    let values = lists.iter().map(|lists| widened(&lists.items.values, item));
-    let values = values.collect::<Result<Vec<_>, _>>()?;
+    let values: Vec<&ArrayRef> = lists.iter().map(|lists| &lists.items.values).collect();
+    let values = all_widened(&values, item)?;
     let (mut places, mut lengths) = (Vec::new(), Vec::new());
     for row in 0..call.rows {
         let before = places.len();

@@ -4,10 +4,10 @@ use super::super::access::{
     Kind, Lists, array_of, integer_array, item_of, list_array, takes, total, type_at, wide_integers,
 };
 use super::super::arithmetic::{Integer, integer};
-use super::super::{Call, Function, Signature, bare, cast, wrong};
+use super::super::{Call, Function, Signature, bare, cast, is_nullable, wrong};
 use super::compare::Comparable;
 use super::make::sum_type;
-use super::one_each;
+use super::{one_each, one_each_or_null};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float64Type};
@@ -101,16 +101,18 @@ fn sum(call: &Call) -> Result<ArrayRef, FunctionError> {
 
 fn extreme_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array], &[])?;
-    match bare(item_at(s)).clone() {
+    let item = item_at(s);
+    match bare(item).clone() {
         item @ (DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..)) => {
             Err(wrong(name, format!("it does not compare {item}")))
         }
-        item => Ok(item),
+        plain => Ok(if is_nullable(item) { plain.made_nullable() } else { plain }),
     }
 }
 
+/// The least or greatest item. NULLs are passed over, and of items that may be NULL there may be none.
 fn extreme(call: &Call, least: bool) -> Result<ArrayRef, FunctionError> {
-    let lists = call.full_lists(0)?;
+    let lists = call.lists(0)?;
     let items = Comparable::one(&lists.items)?;
     let floats = match bare(&lists.item_type) {
         DataType::Float32 | DataType::Float64 => Some(floats(&lists)?),
@@ -125,9 +127,13 @@ fn extreme(call: &Call, least: bool) -> Result<ArrayRef, FunctionError> {
                 if least { items.get(b) < items.get(a) } else { items.get(b) > items.get(a) };
             if is_nan(a) || (!is_nan(b) && before) { b } else { a }
         };
-        all.reduce(better)
+        all.filter(|at| !lists.items.values.is_null(*at)).reduce(better)
     });
-    one_each(&lists.items.values, places.collect())
+    let places = places.collect();
+    if is_nullable(&lists.item_type) {
+        return one_each_or_null(&lists.items.values, places);
+    }
+    one_each(&lists.items.values, places)
 }
 
 /// The digits of decimals of up to 38 of them.

@@ -1,8 +1,8 @@
 //! CASE: its results have one type, and what it looks for is found by ClickHouse's rules of equality.
 
 use super::literal::{bare_type, field_of, nameless};
-use super::typed::{check_kept, kept_wide, of_case};
-use super::{alike, comparison, variant};
+use super::typed::{Typed, check_kept, kept_wide, of_case};
+use super::{alike, comparison, typed, variant};
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
@@ -24,9 +24,28 @@ pub(super) fn chosen(case: Case, schema: &DFSchema) -> Result<Transformed<Expr>>
     let data_type = of_case(&case, schema);
     let results = case.when_then_expr.iter().map(|(_, then)| &**then);
     check_kept(data_type.as_ref(), results.chain(case.else_expr.as_deref()), schema)?;
-    let typed = super::keep::typed(Expr::Case(case), data_type);
+    let typed = match nullable(&case, data_type.as_ref(), schema)? {
+        Some(data_type) => Transformed::yes(Typed::call(Expr::Case(case), &data_type)),
+        None => super::keep::typed(Expr::Case(case), data_type),
+    };
     let typed = typed.transform_data(|expr| kept_wide(expr, schema))?;
     Ok(if is_changed { Transformed::yes(typed.data) } else { typed })
+}
+
+/// The type of a choice of a value that may be NULL, of which the engine finds out that it is not where it is chosen, as `x` is
+/// where `x > 1`; `None` if the engine does not.
+fn nullable(
+    case: &Case,
+    data_type: Option<&DataType>,
+    schema: &DFSchema,
+) -> Result<Option<DataType>> {
+    let Some(data_type) = data_type else { return Ok(None) };
+    if case.else_expr.is_none() || nameless(&Expr::Case(case.clone()), schema)?.is_nullable() {
+        return Ok(None);
+    }
+    let results = case.when_then_expr.iter().map(|(_, then)| &**then);
+    let may_be_null = typed::may_be_null(results.chain(case.else_expr.as_deref()), schema)?;
+    Ok(may_be_null.then(|| data_type.clone().made_nullable()))
 }
 
 /// `CASE x WHEN y` with conditions where the engine compares by rules of its own, or does not know the type: a NULL meets a

@@ -6,7 +6,7 @@
 //! What is no plain column is compared by [`Ieee`], so that no expression is written twice and grows with every nesting.
 
 use super::integer::integer;
-use super::literal::{bare_type, field_of, fitted};
+use super::literal::{bare_type, field_of, fitted, null_of_null};
 use super::order::Order;
 use super::{decimals, elementwise, listed, scalar};
 use crate::walk::Walk;
@@ -16,8 +16,8 @@ use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, F
 use datafusion::common::{DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    Between, BinaryExpr, Case, ColumnarValue, Expr, Operator, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility, cast, lit,
+    Between, BinaryExpr, Case, ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast, lit,
 };
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -604,6 +604,9 @@ impl ScalarUDFImpl for Ieee {
     }
     fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
         Ok(ArrowType::Boolean)
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        Ok(null_of_null(self.name(), ArrowType::Boolean, &args))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;

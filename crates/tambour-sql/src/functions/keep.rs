@@ -74,7 +74,8 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
                 _ => rewrite(expr, &schema),
             })
         })?;
-        Ok(rewritten.update_data(|expr| name.restore(expr)))
+        let resolved = rewritten.transform_data(|expr| super::written::resolved(expr, &schema))?;
+        Ok(resolved.update_data(|expr| name.restore(expr)))
     })?;
     let plan = plan.map_data(|plan| sorted(plan, &schema))?;
     let plan = plan.map_data(LogicalPlan::recompute_schema)?;
@@ -592,7 +593,9 @@ fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<boo
 fn neighbour(name: &str, arguments: &mut Vec<Expr>, schema: &DFSchema) -> Result<bool> {
     let (Some(first), "lag" | "lead") = (arguments.first(), name) else { return Ok(false) };
     let field = first.to_field(schema)?.1;
-    if field.is_nullable() || arguments.len() > 2 {
+    // A list is never NULL there.
+    let is_list = matches!(field.data_type(), ArrowType::List(_) | ArrowType::Map(..));
+    if field.is_nullable() && !is_list || arguments.len() > 2 {
         return Ok(false);
     }
     if arguments.len() == 1 {
@@ -606,10 +609,21 @@ fn neighbour(name: &str, arguments: &mut Vec<Expr>, schema: &DFSchema) -> Result
 fn narrowed(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool> {
     let is_kept = matches!(
         name,
-        "min" | "max" | "sum" | "any_value" | "first_value" | "last_value" | "nth_value"
-            | "array_agg" | "lag" | "lead"
+        "min"
+            | "max"
+            | "sum"
+            | "any_value"
+            | "first_value"
+            | "last_value"
+            | "nth_value"
+            | "array_agg"
+            | "lag"
+            | "lead"
     );
-    super::written::of_each(if is_kept { arguments.get_mut(..1).unwrap_or_default() } else { &mut [] }, schema)
+    super::written::of_each(
+        if is_kept { arguments.get_mut(..1).unwrap_or_default() } else { &mut [] },
+        schema,
+    )
 }
 
 /// What an aggregate makes of conditions it makes of numbers; a Bool stays one.

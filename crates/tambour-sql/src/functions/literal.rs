@@ -137,6 +137,12 @@ fn wide(number: i64) -> ScalarValue {
     ScalarValue::FixedSizeBinary(32, Some(bytes))
 }
 
+/// The field of a result that is NULL where an argument is. The engine's own would be one that may always be.
+pub(super) fn null_of_null(name: &str, data_type: ArrowType, args: &ReturnFieldArgs) -> FieldRef {
+    let may_be_null = args.arg_fields.iter().any(|it| it.is_nullable());
+    Arc::new(Field::new(name, data_type, may_be_null))
+}
+
 /// The metadata that says the ClickHouse type.
 pub(super) fn named(data_type: &DataType) -> FieldMetadata {
     std::collections::BTreeMap::from([(TYPE_KEY.to_owned(), data_type.to_string())]).into()

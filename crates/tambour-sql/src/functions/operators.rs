@@ -146,12 +146,34 @@ fn planned(mut expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<R
     } else if is_arithmetic(operator) {
         arithmetic(&expr.left, operator, &expr.right, schema)?
     } else {
+        numbered(&mut expr, schema)?;
         comparison::plan(&expr.left, operator, &expr.right, schema)?
     };
     Ok(match planned {
         Some(planned) => PlannerResult::Planned(planned),
         None => PlannerResult::Original(expr),
     })
+}
+
+/// Makes a number of a condition that is compared with one, but for 0 and 1, which become conditions.
+fn numbered(expr: &mut RawBinaryExpr, schema: &DFSchema) -> Result<()> {
+    let is_flag = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Int64(Some(0 | 1)), _));
+    let is_number = |it: &FieldRef| is_number(it.data_type());
+    let fields = [field_of(&expr.left, schema)?, field_of(&expr.right, schema)?];
+    let [left, right] = &fields;
+    let (side, other) = if *left.data_type() == ArrowType::Boolean && is_number(right) {
+        (&mut expr.left, &expr.right)
+    } else if *right.data_type() == ArrowType::Boolean && is_number(left) {
+        (&mut expr.right, &expr.left)
+    } else {
+        return Ok(());
+    };
+    if !is_flag(other)
+        && let Some(number) = scalar::call("toUInt8", vec![side.clone()])
+    {
+        *side = number;
+    }
+    Ok(())
 }
 
 /// `a || b` is `concat(a, b)`. The engine joins texts; an array it would give one item more, and it shows numbers in its own

@@ -1,13 +1,14 @@
 //! Sizes and quantities as people read them: `formatReadableSize`, `formatReadableDecimalSize`,
 //! `formatReadableQuantity`.
 
+use super::literal::null_of_null;
 use arrow::array::{Array, ArrayRef, StringViewBuilder, cast::AsArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType as ArrowType, Float64Type};
+use arrow::datatypes::{DataType as ArrowType, FieldRef, Float64Type};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::Arc;
 use tambour_dialect::names;
@@ -77,6 +78,9 @@ impl ScalarUDFImpl for Readable {
     }
     fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
         Ok(ArrowType::Utf8View)
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        Ok(null_of_null(self.name, ArrowType::Utf8View, &args))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match args.args.first() {

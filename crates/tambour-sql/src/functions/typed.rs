@@ -16,12 +16,12 @@ use tambour_part::types::{DataType, TYPE_KEY};
 
 /// True if Arrow's own type of these values tells another ClickHouse type.
 pub(super) fn needs_name(data_type: &DataType) -> bool {
-    use DataType::{Bool, Date, DateTime64, Enum8, Enum16};
+    use DataType::{Bool, Date, DateTime64, Enum8, Enum16, FixedString};
     let is_one = |it: &DataType| match it {
         // Arrow's instants have 0, 3, 6 or 9 digits, and with none they are taken for a DateTime.
         DateTime64 { precision, .. } => !matches!(precision, 3 | 6 | 9),
         // A Boolean without a name is the 0 or 1 of a condition.
-        Bool | Date | Enum8(_) | Enum16(_) => true,
+        Bool | Date | Enum8(_) | Enum16(_) | FixedString(_) => true,
         _ => false,
     };
     holds(data_type, &is_one) || is_shown_otherwise(data_type)

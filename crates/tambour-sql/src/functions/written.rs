@@ -3,7 +3,7 @@
 
 use super::integer::{common, of_operand};
 use super::literal::{bare_type, field_of, nameless};
-use super::scalar;
+use super::{operators, scalar};
 use super::typed::{of_call, of_case};
 use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
@@ -15,10 +15,37 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, lit};
 use tambour_part::types::DataType;
 
+/// Rounds of types, since what a lambda is given depends on the arrays, and what it makes on that. Each settles one more of the
+/// calls in one another.
+const ROUNDS_MAX: usize = 8;
+
 /// Gives those of an expression their types.
 pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let mut has_lambdas = false;
-    let narrowed = expr.up(&mut |mut expr| {
+    let mut narrowed = narrowed_once(expr, schema)?;
+    for _ in 0..ROUNDS_MAX {
+        let resolved = resolved(narrowed.data, schema)?;
+        if !resolved.transformed {
+            return Ok(Transformed::new(resolved.data, narrowed.transformed, narrowed.tnr));
+        }
+        let again = resolved.data.up(&mut |expr| planned_again(expr, schema))?.data;
+        narrowed = Transformed::yes(narrowed_once(again, schema)?.data);
+    }
+    Ok(narrowed)
+}
+
+/// What a lambda computes, by the types that it is given now.
+fn planned_again(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let planned = match &expr {
+        Expr::BinaryExpr(binary) => operators::planned_again(binary, schema)?,
+        Expr::ScalarFunction(call) => operators::wrapping_again(call, schema)?,
+        Expr::Cast(_) => operators::remainder_again(&expr, schema)?,
+        _ => None,
+    };
+    Ok(planned.map_or_else(|| Transformed::no(expr), Transformed::yes))
+}
+
+fn narrowed_once(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    expr.up(&mut |mut expr| {
         let is_changed = match &mut expr {
             Expr::Case(case) => {
                 let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
@@ -41,19 +68,26 @@ pub(super) fn narrowed(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
                 "struct" => of_each(&mut call.args, schema)?,
                 _ => false,
             },
-            Expr::HigherOrderFunction(_) => {
-                has_lambdas = true;
-                false
-            }
             _ => false,
         };
         Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
-    })?;
-    if !has_lambdas {
-        return Ok(narrowed);
-    }
-    // What a lambda is given has the type of the items, which may be those of a column below.
-    narrowed.transform_data(|expr| expr.resolve_lambda_variables(schema))
+    })
+}
+
+/// Gives what lambdas take the types of the items, which may be those of a column below, or of what was rewritten. Arrays that
+/// are made by lambdas themselves go first, which the engine's pass does for those inside of lambdas only.
+pub(super) fn resolved(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    expr.down(&mut |expr| {
+        let Expr::HigherOrderFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
+        let mut is_changed = false;
+        for argument in call.args.iter_mut().filter(|it| !matches!(it, Expr::Lambda(_))) {
+            let done = resolved(std::mem::take(argument), schema)?;
+            is_changed |= done.transformed;
+            *argument = done.data;
+        }
+        let whole = Expr::HigherOrderFunction(call).resolve_lambda_variables(schema)?;
+        Ok(Transformed::new(whole.data, is_changed | whole.transformed, TreeNodeRecursion::Jump))
+    })
 }
 
 /// Gives integers and floats one type, if there is nothing else but NULLs: the engine gives all of them the type of the first.
@@ -297,7 +331,11 @@ pub(super) fn shown(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
                     Expr::Alias(alias) => of_each(std::slice::from_mut(&mut *alias.expr), &schema)?,
                     other => of_each(std::slice::from_mut(other), &schema)?,
                 };
-                Ok(if is_changed { Transformed::yes(name.restore(expr)) } else { Transformed::no(expr) })
+                Ok(if is_changed {
+                    Transformed::yes(name.restore(expr))
+                } else {
+                    Transformed::no(expr)
+                })
             })
         }
         other => Ok(Transformed::no(other)),
