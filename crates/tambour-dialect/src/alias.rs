@@ -399,6 +399,15 @@ fn is_literal(expr: &Expr) -> bool {
         Expr::Nested(inner) => is_literal(inner),
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => is_literal(expr),
         Expr::Value(value) => !matches!(value.value, Value::Placeholder(_)),
+        // What is left of it is the number.
+        Expr::Function(function) if call::name(function) == Some("materialize") => {
+            let FunctionArguments::List(list) = &function.args else { return false };
+            let is_one = |it: &FunctionArg| match it {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => is_literal(argument),
+                _ => false,
+            };
+            list.args.iter().all(is_one)
+        }
         _ => false,
     }
 }

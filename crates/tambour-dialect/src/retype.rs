@@ -293,6 +293,20 @@ pub(super) fn numbers_within(expr: &mut Expr) {
     match expr {
         Expr::Array(list) => list.elem.iter_mut().for_each(number),
         Expr::Tuple(elements) => elements.iter_mut().for_each(number),
+        // What a condition is compared with may be a number.
+        Expr::InList { expr, list, .. } => {
+            number(expr);
+            list.iter_mut().for_each(number);
+        }
+        Expr::Between { expr, low, high, .. } => {
+            [expr, low, high].into_iter().for_each(|it| number(it))
+        }
+        Expr::IsDistinctFrom(left, right)
+        | Expr::IsNotDistinctFrom(left, right)
+        | Expr::BinaryOp { left, op: BinaryOperator::Spaceship, right } => {
+            number(left);
+            number(right);
+        }
         Expr::Function(function)
             if call::name(function).is_some_and(|name| name.eq_ignore_ascii_case("toTypeName")) =>
         {

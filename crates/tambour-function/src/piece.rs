@@ -16,16 +16,16 @@ use std::fmt::Write;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
-pub(super) const FUNCTIONS: &[Function] =
-    &[
-        Function::new("substring", substring_type, |c| substring(c, bytes_of))
-            .any_case()
-            .aliases(&["substr", "mid", "byteSlice"]),
-        Function::new("substringUTF8", substring_type, |c| substring(c, letters_of)),
-        Function::new("concat", concat_type, concat).any_case(),
-        Function::new("arrayStringConcat", join_type, join),
-        Function::new("hex", hex_type, hex).any_case(),
-    ];
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function::new("substring", substring_type, |c| substring(c, bytes_of))
+        .bytes()
+        .any_case()
+        .aliases(&["substr", "mid", "byteSlice"]),
+    Function::new("substringUTF8", substring_type, |c| substring(c, letters_of)),
+    Function::new("concat", concat_type, concat).any_case(),
+    Function::new("arrayStringConcat", join_type, join),
+    Function::new("hex", hex_type, hex).any_case(),
+];
 
 fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::String | DataType::FixedString(_))

@@ -4,14 +4,13 @@ use super::access::{Kind, rule, takes, type_at};
 use super::arithmetic::integer;
 use super::array::compare_items;
 use super::element::default_of;
-use super::supertype::{common_type, supertype, widened};
+use super::supertype::{common_type, interleave, supertype, widened};
 use super::{Call, Function, Operand, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, StructArray, UInt32Array};
 use arrow_schema::{DataType as ArrowType, Fields};
-use arrow_select::interleave::interleave;
 use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
 

@@ -5,10 +5,9 @@ use super::arithmetic::{Integer, integer};
 use super::decimal::class;
 use super::{cast, wrong};
 use crate::FunctionError;
-use arrow_array::ArrayRef;
-use arrow_array::BinaryViewArray;
 use arrow_array::cast::AsArray;
-use arrow_schema::DataType as ArrowType;
+use arrow_array::{Array, ArrayRef, BinaryViewArray, make_array};
+use arrow_schema::{ArrowError, DataType as ArrowType};
 use tambour_part::types::{DataType, Strings};
 
 /// The type that holds the values of both, as ClickHouse's arrays and conditions find it; `None` if there is none.
@@ -104,24 +103,6 @@ pub(super) fn common_type(
 /// Values of one type as those of a wider one.
 pub(super) fn widened(values: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, FunctionError> {
     let strings = if has_bytes(values.data_type()) { Strings::Binary } else { Strings::Utf8 };
-    widened_to(values, wanted, strings)
-}
-
-/// The same of several, all in one form of strings, so that they can stand in one array.
-pub(super) fn all_widened(
-    values: &[&ArrayRef],
-    wanted: &DataType,
-) -> Result<Vec<ArrayRef>, FunctionError> {
-    let has_bytes = values.iter().any(|values| has_bytes(values.data_type()));
-    let strings = if has_bytes { Strings::Binary } else { Strings::Utf8 };
-    values.iter().map(|values| widened_to(values, wanted, strings)).collect()
-}
-
-fn widened_to(
-    values: &ArrayRef,
-    wanted: &DataType,
-    strings: Strings,
-) -> Result<ArrayRef, FunctionError> {
     let arrow = wanted.arrow(strings);
     if arrow == *values.data_type() {
         return Ok(values.clone());
@@ -141,6 +122,33 @@ fn widened_to(
             .map_err(FunctionError::arrow("widen decimals"));
     }
     cast(values, &arrow)
+}
+
+/// Arrays of one type in one form: strings are held as bytes in all of them if they are in one.
+pub(super) fn in_one_form(arrays: &[&dyn Array]) -> Result<Vec<ArrayRef>, ArrowError> {
+    let types = || arrays.iter().map(|it| it.data_type());
+    let form = types().find(|it| has_bytes(it)).or_else(|| types().next());
+    let Some(form) = form else { return Ok(Vec::new()) };
+    let same = |array: &&dyn Array| {
+        if array.data_type() == form {
+            return Ok(make_array(array.to_data()));
+        }
+        arrow_cast::cast(*array, form)
+    };
+    arrays.iter().map(same).collect()
+}
+
+/// The engine's `interleave` of arrays whose strings may be in two forms.
+pub(super) fn interleave(
+    arrays: &[&dyn Array],
+    places: &[(usize, usize)],
+) -> Result<ArrayRef, ArrowError> {
+    if arrays.windows(2).all(|pair| pair[0].data_type() == pair[1].data_type()) {
+        return arrow_select::interleave::interleave(arrays, places);
+    }
+    let arrays = in_one_form(arrays)?;
+    let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+    arrow_select::interleave::interleave(&arrays, places)
 }
 
 /// A fixed string without the zeros that fill it.

@@ -2,11 +2,10 @@
 
 use super::access::type_at;
 use super::array::compare_items;
-use super::supertype::{supertype, widened};
+use super::supertype::{interleave, supertype, widened};
 use super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::{Array, ArrayRef};
-use arrow_select::interleave::interleave;
 use tambour_part::types::DataType;
 
 /// The function of this room.

@@ -2,6 +2,7 @@
 //! them.
 
 use super::super::numbers::Numbers;
+use super::super::supertype::in_one_form;
 use super::super::{Operand, bare, cast};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
@@ -57,6 +58,8 @@ impl Comparable {
         Self::of_forms(&forms, Absent::LAST)
     }
     fn of_forms(forms: &[ArrayRef], absent: Absent) -> Result<Vec<Self>, FunctionError> {
+        let forms: Vec<&dyn Array> = forms.iter().map(AsRef::as_ref).collect();
+        let forms = in_one_form(&forms).map_err(FunctionError::arrow("compare"))?;
         let Some(first) = forms.first() else { return Ok(Vec::new()) };
         let options = SortOptions { descending: false, nulls_first: absent.null_least };
         let field = SortField::new_with_options(first.data_type().clone(), options);

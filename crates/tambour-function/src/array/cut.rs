@@ -2,13 +2,12 @@
 //! `arrayFlatten`, `arrayReverse`.
 
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, nullable, takes, type_at};
-use super::super::supertype::{all_widened, common_type, supertype, widened};
+use super::super::supertype::{common_type, in_one_form, interleave, supertype, widened};
 use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use super::{Picks, null_at, one_each_or_null, plain_item};
 use crate::FunctionError;
 use arrow_array::{Array, ArrayRef};
 use arrow_select::concat::concat as concat_arrays;
-use arrow_select::interleave::interleave;
 use tambour_part::types::{DataType, Strings};
 
 /// The functions of this room.
@@ -158,9 +157,6 @@ fn fill_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
             nullable(with(bare(&filling.data_type))?)
         }
         Some(filling) => with(&filling.data_type)?,
-        None if super::super::is_nullable(&item) => {
-            return Err(wrong(name, "say what fills the array: its items may be NULL"));
-        }
         None => item,
     }))
 }
@@ -191,8 +187,11 @@ impl Filled {
             }
             None => (super::super::element::default_of(&items)?, false),
         };
-        let values =
-            concat_arrays(&[&items, &filling]).map_err(FunctionError::arrow("fill arrays"))?;
+        let wrong = FunctionError::arrow("fill arrays");
+        let values = in_one_form(&[items.as_ref(), filling.as_ref()]).and_then(|both| {
+            concat_arrays(&both.iter().map(AsRef::as_ref).collect::<Vec<&dyn Array>>())
+        });
+        let values = values.map_err(wrong)?;
         Ok(Self { lists, values, count, per_row })
     }
     fn filling(&self, row: usize) -> usize {
@@ -262,7 +261,8 @@ fn push(call: &Call, at_end: bool) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
     let item = item_of(call.result);
     let operand = call.operand(1)?;
-    let both = all_widened(&[&lists.items.values, &operand.values], item)?;
+    let items = widened(&lists.items.values, item)?;
+    let pushed = widened(&operand.values, item)?;
     let (mut places, mut lengths) = (Vec::new(), Vec::new());
     for row in 0..call.rows {
         let range = lists.range(row);
@@ -276,8 +276,7 @@ fn push(call: &Call, at_end: bool) -> Result<ArrayRef, FunctionError> {
             places.push(new);
         }
     }
-    let both: Vec<&dyn Array> = both.iter().map(AsRef::as_ref).collect();
-    let values = interleave(&both, &places);
+    let values = interleave(&[items.as_ref(), pushed.as_ref()], &places);
     list_array(lengths, values.map_err(FunctionError::arrow("add items"))?, item)
 }
 
@@ -292,8 +291,8 @@ fn concat(call: &Call) -> Result<ArrayRef, FunctionError> {
     let item = item_of(call.result);
     let lists = (0..call.operands.len()).map(|index| call.lists(index));
     let lists = lists.collect::<Result<Vec<_>, _>>()?;
-    let values: Vec<&ArrayRef> = lists.iter().map(|lists| &lists.items.values).collect();
-    let values = all_widened(&values, item)?;
+    let values = lists.iter().map(|lists| widened(&lists.items.values, item));
+    let values = values.collect::<Result<Vec<_>, _>>()?;
     let (mut places, mut lengths) = (Vec::new(), Vec::new());
     for row in 0..call.rows {
         let before = places.len();

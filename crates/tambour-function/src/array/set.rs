@@ -1,7 +1,7 @@
 //! Arrays as sets: `has`, `hasAll`, `hasAny`, `indexOf`, `countEqual`, `arrayDistinct`, `arrayIntersect`, `arrayUnion`.
 
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, type_at};
-use super::super::supertype::{common_type, supertype, widened};
+use super::super::supertype::{common_type, interleave, supertype, widened};
 use super::super::{Call, Function, Operand, Signature, bare, cast, expect_count, wrong};
 use super::compare::Comparable;
 use super::{Picks, plain_item};
@@ -10,7 +10,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
-use arrow_select::interleave::interleave;
 use std::collections::{HashMap, HashSet};
 use tambour_part::types::DataType;
 
@@ -66,7 +65,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         "arrayRemove",
         |n, s| {
             needle_type(n, s)?;
-            Ok(array_of(plain_item(item_of(type_at(s, 0)))))
+            Ok(array_of(bare(&plain_item(item_of(type_at(s, 0)))).clone()))
         },
         remove,
     )

@@ -71,8 +71,17 @@ impl DataType {
     /// A field that may be null becomes Nullable, unless ClickHouse has no such type (arrays, tuples, maps).
     pub fn from_field(field: &Field) -> Result<Self, PartError> {
         let named = field.metadata().get(TYPE_KEY).and_then(|text| text.parse::<Self>().ok());
+        // A cast of the engine keeps the name of the number that it was.
+        let is_cast = |named: &Self| {
+            let arrow = named.arrow(Strings::Utf8);
+            arrow.is_primitive()
+                && arrow.is_numeric()
+                && field.data_type().is_numeric()
+                && !arrow.is_decimal()
+                && arrow != *field.data_type()
+        };
         let found = match named {
-            Some(named) if named.accepts(field.data_type()) => named,
+            Some(named) if named.accepts(field.data_type()) && !is_cast(&named) => named,
             _ => nearest(field)?,
         };
         Ok(if field.is_nullable() { found.made_nullable() } else { found })

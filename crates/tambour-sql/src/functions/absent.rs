@@ -175,7 +175,7 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
         let is_left = may_be_null || is_marked(&field) || is_marked(&result);
         return if is_left { Ok(None) } else { Value::of(&result).map(Some) };
     }
-    if field.is_nullable() || matches!(name, "count" | "grouping") {
+    if field.is_nullable() && !is_list || matches!(name, "count" | "grouping") {
         return Ok(None);
     }
     let plain =

@@ -6,6 +6,7 @@ use super::listed;
 use super::literal::{bare_type, field_of, nameless};
 use super::order::Order;
 use super::scalar;
+use super::typed::{Typed, has_nothing};
 use crate::describe::narrowest;
 use crate::walk::Walk;
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
@@ -17,7 +18,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Case, Expr, LogicalPlan, cast, lit};
 use std::sync::Arc;
 use tambour_function as function;
-use tambour_part::types::DataType;
+use tambour_part::types::{DataType, Strings};
 
 /// The type of all, if they are dates and instants of different types.
 pub(super) fn common(types: &[DataType]) -> Option<DataType> {
@@ -56,7 +57,10 @@ pub(super) fn made<'a>(
     let mut present = Vec::new();
     let mut types = Vec::new();
     let mut expressions: Vec<&mut Expr> = expressions.collect();
-    if shown(&mut expressions, schema)? {
+    if lists(&mut expressions, schema)? {
+        return Ok(true);
+    }
+    if shown(&mut expressions, schema)? | super::texts::made(&mut expressions, schema)? {
         return Ok(true);
     }
     if counted(&mut expressions, schema)? {
@@ -87,6 +91,51 @@ pub(super) fn made<'a>(
         if let Some(call) = scalar::call("CAST", vec![value, lit(name)]) {
             *expr = call;
         }
+    }
+    Ok(true)
+}
+
+/// Gives arrays of different items one type: what lambdas take depends on it, and the engine finds its own only later. True if
+/// any changed.
+fn lists(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+    let fields = expressions.iter().map(|expr| field_of(expr, schema));
+    let fields = fields.collect::<Result<Vec<_>>>()?;
+    let present = || fields.iter().filter(|field| !field.data_type().is_null());
+    let is_list = |field: &FieldRef| matches!(field.data_type(), ArrowType::List(_));
+    let differ = present().zip(present().skip(1)).any(|(a, b)| a.data_type() != b.data_type());
+    if !differ || !present().all(is_list) {
+        return Ok(false);
+    }
+    let whole = || present().filter(|field| !has_nothing(field.data_type()));
+    let Some(types) = whole().map(|field| bare_type(field)).collect::<Option<Vec<_>>>() else {
+        return Ok(false);
+    };
+    let common = types.into_iter().map(Some).reduce(|a, b| function::supertype(&a?, &b?));
+    let Some(mut common) = common.flatten() else { return Ok(false) };
+    let has_bytes = present().any(|field| super::texts::holds_bytes(field.data_type()));
+    let strings = if has_bytes { Strings::Binary } else { Strings::Utf8 };
+    // The item of `[NULL]` is nothing but NULLs.
+    if let DataType::Array(item) = &mut common {
+        let has_null = |field: &&FieldRef| match field.data_type() {
+            ArrowType::List(item) => item.is_nullable() && item.data_type().is_null(),
+            _ => false,
+        };
+        if present().any(|field| has_null(&field)) {
+            **item = item.as_ref().clone().made_nullable();
+        }
+    }
+    let wanted = common.field("", strings).data_type().clone();
+    for (expr, field) in expressions.iter_mut().zip(&fields) {
+        if field.data_type().is_null() || *field.data_type() == wanted {
+            continue;
+        }
+        let is_other =
+            !has_nothing(field.data_type()) && bare_type(field).as_ref() != Some(&common);
+        let converted = is_other
+            .then(|| scalar::call("CAST", vec![expr.clone(), lit(common.to_string())]))
+            .flatten();
+        let converted = converted.unwrap_or_else(|| std::mem::take(&mut **expr));
+        **expr = Typed::call(cast(converted, wanted.clone()), &common);
     }
     Ok(true)
 }

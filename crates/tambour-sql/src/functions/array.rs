@@ -72,7 +72,7 @@ pub(super) fn merged(left: &ArrowType, right: &ArrowType) -> ArrowType {
             ArrowType::Struct(a.iter().zip(b).map(|(a, b)| field(a, b)).collect())
         }
         (a, b) if a != b && is_text(a) && is_text(b) => ArrowType::Utf8View,
-        _ => left.clone(),
+        (a, b) => super::texts::one_form(&[a.clone(), b.clone()]).unwrap_or_else(|| left.clone()),
     }
 }
 
@@ -95,7 +95,10 @@ impl ScalarUDFImpl for WrittenArray {
         &self.signature
     }
     fn coerce_types(&self, types: &[ArrowType]) -> Result<Vec<ArrowType>> {
-        make_array_udf().coerce_types(types)
+        match super::texts::one_form(types) {
+            Some(form) => Ok(vec![form; types.len()]),
+            None => make_array_udf().coerce_types(types),
+        }
     }
     fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
         make_array_udf().return_type(types)

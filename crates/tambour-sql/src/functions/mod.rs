@@ -43,6 +43,7 @@ mod scalar;
 mod session;
 mod shown;
 mod sliding;
+mod texts;
 pub(crate) mod travel;
 mod tuple;
 mod typed;
@@ -106,6 +107,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     context.register_udf(ScalarUDF::new_from_impl(tuple::EmptyToSingle::new()));
     context.register_udf(ScalarUDF::new_from_impl(absent::DefaultOfType::new()));
     context.register_udf(ScalarUDF::new_from_impl(logic::Logic::new()));
+    context.register_udf(ScalarUDF::new_from_impl(texts::Coalesce::default()));
     for lambda in lambda::all() {
         context.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(lambda)));
     }

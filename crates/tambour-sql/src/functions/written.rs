@@ -3,8 +3,8 @@
 
 use super::integer::{common, of_operand};
 use super::literal::{bare_type, field_of, nameless};
-use super::{operators, scalar};
 use super::typed::{of_call, of_case};
+use super::{operators, scalar};
 use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
