@@ -150,6 +150,7 @@ pub(crate) fn oracle_in_full() -> Outcome {
         ("FUNCTIONS_FULL", "1"),
         ("SHAPES_FULL", "1"),
         ("VARIANTS", "20000"),
+        ("TREES", "20000"),
         ("TAMBOUR_ZONES", "all"),
     ];
     // One test of these takes an hour.

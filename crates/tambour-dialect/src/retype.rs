@@ -299,7 +299,9 @@ pub(super) fn numbers_within(expr: &mut Expr) {
             list.iter_mut().for_each(number);
         }
         Expr::Between { expr, low, high, .. } => {
-            [expr, low, high].into_iter().for_each(|it| number(it))
+            for side in [expr, low, high] {
+                number(side);
+            }
         }
         Expr::IsDistinctFrom(left, right)
         | Expr::IsNotDistinctFrom(left, right)

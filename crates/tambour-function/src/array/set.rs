@@ -65,7 +65,7 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         "arrayRemove",
         |n, s| {
             needle_type(n, s)?;
-            Ok(array_of(bare(&plain_item(item_of(type_at(s, 0)))).clone()))
+            Ok(array_of(plain_item(item_of(type_at(s, 0)))))
         },
         remove,
     )
@@ -109,7 +109,8 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         "arrayDistinct",
         |n, s| {
             takes(n, s, &[Kind::Array], &[])?;
-            Ok(array_of(plain_item(item_of(type_at(s, 0)))))
+            // NULLs are left out.
+            Ok(array_of(bare(&plain_item(item_of(type_at(s, 0)))).clone()))
         },
         distinct,
     ),
@@ -253,8 +254,10 @@ fn sets_type(name: &'static str, s: &[Signature], most: usize) -> Result<DataTyp
     {
         return Err(wrong(name, "the decimals must be of one type"));
     }
-    let items = items.into_iter();
-    common_type(name, items).map(array_of)
+    // What is in all of several arrays is NULL only if all may hold one.
+    let is_full = name == "arrayIntersect" && !items.iter().all(super::super::is_nullable);
+    let item = common_type(name, items.into_iter())?;
+    Ok(array_of(if is_full { bare(&item).clone() } else { item }))
 }
 
 /// Two arrays that may be compared item by item. ClickHouse compares what stands under a NULL where only one of them may have

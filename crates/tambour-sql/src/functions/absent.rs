@@ -99,6 +99,11 @@ impl Value {
         if is_integer {
             return Ok(Self { literal: lit(0_i64), field: None });
         }
+        // The same of an array, whose items may be numbers that are written out.
+        if matches!(field.data_type(), ArrowType::List(_)) {
+            let nothing = ScalarValue::new_list(&[], &ArrowType::Null, false);
+            return Ok(Self { literal: lit(ScalarValue::List(nothing)), field: None });
+        }
         Ok(Self { literal: default::literal(field)?, field: Some(Arc::clone(field)) })
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn made<'a>(
 
 /// Gives arrays of different items one type: what lambdas take depends on it, and the engine finds its own only later. True if
 /// any changed.
-fn lists(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
+pub(super) fn lists(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     let fields = expressions.iter().map(|expr| field_of(expr, schema));
     let fields = fields.collect::<Result<Vec<_>>>()?;
     let present = || fields.iter().filter(|field| !field.data_type().is_null());

@@ -277,10 +277,11 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
                 None => compared_late(&binary, schema)?,
                 planned => planned,
             };
-            Ok(match planned {
+            let planned = match planned {
                 Some(planned) => Transformed::yes(planned),
                 None => Transformed::no(Expr::BinaryExpr(binary)),
-            })
+            };
+            planned.transform_data(|expr| typed::computed_wide(expr, schema))
         }
         Expr::Cast(_) => Ok(match operators::remainder_again(&expr, schema)? {
             Some(planned) => Transformed::yes(planned),

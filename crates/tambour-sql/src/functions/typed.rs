@@ -170,6 +170,19 @@ pub(super) fn kept_wide(expr: Expr, schema: &DFSchema) -> Result<Transformed<Exp
     Ok(Transformed::no(expr))
 }
 
+/// The same of what is computed of constants, where one of them has 64 bits.
+pub(super) fn computed_wide(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let is_computed = matches!(&expr, Expr::BinaryExpr(it) if it.op.is_numerical_operators());
+    let is_open = |it: &Expr| Ok(matches!(it, Expr::LambdaVariable(_)) || it.any_column_refs());
+    if !is_computed || expr.exists(is_open)? || expr.is_volatile() {
+        return Ok(Transformed::no(expr));
+    }
+    if *nameless(&expr, schema)?.data_type() == ArrowType::Int64 {
+        return Ok(Transformed::yes(Typed::call(expr, &DataType::Int64)));
+    }
+    Ok(Transformed::no(expr))
+}
+
 /// True if one of some expressions may be NULL.
 pub(super) fn may_be_null<'a>(
     mut expressions: impl Iterator<Item = &'a Expr>,

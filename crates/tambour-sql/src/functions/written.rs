@@ -4,7 +4,7 @@
 use super::integer::{common, of_operand};
 use super::literal::{bare_type, field_of, nameless};
 use super::typed::{of_call, of_case};
-use super::{operators, scalar};
+use super::{alike, operators, scalar};
 use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -49,10 +49,9 @@ fn narrowed_once(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         let is_changed = match &mut expr {
             Expr::Case(case) => {
                 let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
-                of_all(
-                    &mut results.chain(case.else_expr.as_deref_mut()).collect::<Vec<_>>(),
-                    schema,
-                )?
+                let mut results: Vec<&mut Expr> =
+                    results.chain(case.else_expr.as_deref_mut()).collect();
+                of_all(&mut results, schema)? || alike::lists(&mut results, schema)?
             }
             Expr::ScalarFunction(call) => match call.name() {
                 "coalesce" | "nvl" => {
