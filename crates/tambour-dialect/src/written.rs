@@ -4,9 +4,10 @@
 use super::naming::Tables;
 use super::{call, retype, within};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, DateTimeField, DuplicateTreatment, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval, NullTreatment, OrderByExpr,
-    Subscript, TrimWhereField, UnaryOperator, Value, WindowFrame, WindowFrameBound, WindowType,
+    AccessExpr, BinaryOperator, CastKind, CeilFloorKind, DateTimeField, DuplicateTreatment, Expr,
+    Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval, NullTreatment,
+    OrderByExpr, Subscript, TrimWhereField, UnaryOperator, Value, WindowFrame, WindowFrameBound,
+    WindowType,
 };
 
 /// The name; `subqueries` counts those that were named before.
@@ -133,8 +134,8 @@ impl Writer<'_> {
                 let part = self.of(expr);
                 format!("{}({part})", part_of(field)?)
             }
-            Expr::Ceil { expr, .. } => self.call("ceil", &[&**expr]),
-            Expr::Floor { expr, .. } => self.call("floor", &[&**expr]),
+            Expr::Ceil { expr, field } => self.rounded("ceil", expr, field),
+            Expr::Floor { expr, field } => self.rounded("floor", expr, field),
             // The needle comes first in what was written.
             Expr::Position { expr, r#in } => self.call("position", &[&**r#in, &**expr]),
             Expr::Substring { expr, substring_from, substring_for, shorthand, .. } => {
@@ -167,6 +168,13 @@ impl Writer<'_> {
     fn call(&mut self, name: &str, arguments: &[&Expr]) -> String {
         let arguments: Vec<String> = arguments.iter().map(|it| self.of(it)).collect();
         format!("{name}({})", arguments.join(", "))
+    }
+
+    fn rounded(&mut self, name: &str, value: &Expr, field: &CeilFloorKind) -> String {
+        match field {
+            CeilFloorKind::Scale(digits) => self.call(name, &[value, &Expr::Value(digits.clone())]),
+            CeilFloorKind::DateTimeField(_) => self.call(name, &[value]),
+        }
     }
 
     fn list(&mut self, list: &[Expr]) -> String {

@@ -26,6 +26,8 @@ pub(super) struct Finish {
     data_type: Option<DataType>,
     /// What stands where the frame has no such row.
     default: Option<Expr>,
+    /// Never NULL, whatever the engine says.
+    is_present: bool,
     /// Made a date or an instant of a number.
     moment: Option<ArrowType>,
     /// A count: the engine's have a sign.
@@ -88,12 +90,19 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
     };
     let has_no_null = name == "array_agg" && (!field.is_nullable() || leaves_nulls_out(expr)?);
     let data_type = data_type.filter(|it| has_no_null || needs_name(it));
+    // A list is never NULL there.
+    let is_list = matches!(field.data_type(), ArrowType::List(_) | ArrowType::Map(..));
+    let may_be_null = field.is_nullable() && !is_list;
     let is_of_frame = matches!(expr, Expr::WindowFunction(_))
         && matches!(name, "nth_value" | "first_value" | "last_value")
-        && !field.is_nullable();
+        && !may_be_null;
     let default = is_of_frame.then(|| default::literal(&field).ok()).flatten();
-    let is_finished = form.is_some() || data_type.is_some() || default.is_some();
-    let finish = Finish { form, data_type, default, ..Finish::default() };
+    // Where there is no row, these have a default.
+    let is_default = |it: &Expr| matches!(it, Expr::Literal(value, _) if !value.is_null());
+    let is_present =
+        matches!(name, "lag" | "lead") && !may_be_null && arguments.get(2).is_none_or(is_default);
+    let is_finished = form.is_some() || data_type.is_some() || default.is_some() || is_present;
+    let finish = Finish { form, data_type, default, is_present, ..Finish::default() };
     is_finished.then_some(finish)
 }
 
@@ -145,7 +154,8 @@ pub(super) fn projected(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let finish =
             index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
-        let Some(Finish { form, data_type, default, moment, is_count, cut }) = finish else {
+        let Some(Finish { form, data_type, default, moment, is_count, is_present, cut }) = finish
+        else {
             return Ok(column);
         };
         let column = if *is_count { cast(column, ArrowType::UInt64) } else { column };
@@ -177,6 +187,11 @@ pub(super) fn projected(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<
             Some(data_type) => Typed::call(column, data_type),
             None => column,
         };
+        // The engine's windows may always be NULL.
+        let is_present = *is_present || default.is_some();
+        let present =
+            is_present.then(|| scalar::call("assumeNotNull", vec![column.clone()])).flatten();
+        let column = present.unwrap_or(column);
         Ok(column.alias_qualified(qualifier.cloned(), field.name()))
     });
     let columns = columns.collect::<Result<Vec<_>>>()?;

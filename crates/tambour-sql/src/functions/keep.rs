@@ -612,6 +612,10 @@ fn narrowed(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<boo
         name,
         "min"
             | "max"
+            | "bit_and"
+            | "bit_or"
+            | "bit_xor"
+            | "quantileExact"
             | "sum"
             | "any_value"
             | "first_value"

@@ -114,6 +114,13 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
     bare_type(&field)
 }
 
+/// The same, Nullable if it is.
+fn with_null(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    let field: FieldRef = nameless(expr, schema).ok()?;
+    let data_type = bare_type(&field)?;
+    Some(if field.is_nullable() { data_type.made_nullable() } else { data_type })
+}
+
 /// The type that all of some expressions have, NULLs aside, however deep.
 fn common<'a>(expressions: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Option<DataType> {
     let is_null = |expr: &Expr| matches!(expr, Expr::Literal(value, _) if value.is_null());
@@ -218,7 +225,7 @@ pub(super) fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataTy
             let elements = call
                 .args
                 .iter()
-                .map(|argument| type_of(argument, schema).map(|data_type| (None, data_type)));
+                .map(|argument| with_null(argument, schema).map(|data_type| (None, data_type)));
             elements.collect::<Option<Vec<_>>>().map(DataType::Tuple)
         }
         "map" => {
