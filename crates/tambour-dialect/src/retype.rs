@@ -143,8 +143,6 @@ const KEEPING: &[&str] = &[
     "median",
     "ifNull",
     "coalesce",
-    "greatest",
-    "least",
     "arrayPushBack",
     "arrayPushFront",
     "materialize",
@@ -288,26 +286,34 @@ fn unknown(expr: &Expr, found: &mut Vec<Expr>) {
     }
 }
 
+/// The same of what is compared with numbers that no Bool is.
+fn numbers(sides: Vec<&mut Expr>) {
+    let is_number = |it: &Expr| match it {
+        Expr::Value(value) => {
+            matches!(&value.value, Value::Number(text, _) if text != "0" && text != "1")
+        }
+        _ => false,
+    };
+    if sides.iter().any(|it| is_number(it)) {
+        sides.into_iter().for_each(number);
+    }
+}
+
 /// The same of what lists, tuples, lambdas of `arrayMap` and functions that keep values are made of.
 pub(super) fn numbers_within(expr: &mut Expr) {
     match expr {
         Expr::Array(list) => list.elem.iter_mut().for_each(number),
         Expr::Tuple(elements) => elements.iter_mut().for_each(number),
-        // What a condition is compared with may be a number.
         Expr::InList { expr, list, .. } => {
-            number(expr);
-            list.iter_mut().for_each(number);
+            numbers(std::iter::once(&mut **expr).chain(list).collect());
         }
         Expr::Between { expr, low, high, .. } => {
-            for side in [expr, low, high] {
-                number(side);
-            }
+            numbers(vec![&mut **expr, &mut **low, &mut **high]);
         }
         Expr::IsDistinctFrom(left, right)
         | Expr::IsNotDistinctFrom(left, right)
         | Expr::BinaryOp { left, op: BinaryOperator::Spaceship, right } => {
-            number(left);
-            number(right);
+            numbers(vec![&mut **left, &mut **right]);
         }
         Expr::Function(function)
             if call::name(function).is_some_and(|name| name.eq_ignore_ascii_case("toTypeName")) =>

@@ -3,7 +3,7 @@
 use super::access::{Kind, array_of, as_list, item_of, list_array, takes, type_at};
 use super::array::compare::Comparable;
 use super::array::compare_items;
-use super::supertype::{common_type, supertype, widened};
+use super::supertype::{common_type, interleave, supertype, widened};
 use super::{Call, Function, Operand, Signature, expect_count, take, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
@@ -327,8 +327,7 @@ fn merge(call: &Call, update: bool) -> Result<ArrayRef, FunctionError> {
     }
     let joined = |all: &[ArrayRef]| {
         let all: Vec<&dyn Array> = all.iter().map(AsRef::as_ref).collect();
-        arrow_select::interleave::interleave(&all, &places)
-            .map_err(FunctionError::arrow("join maps"))
+        interleave(&all, &places).map_err(FunctionError::arrow("join maps"))
     };
     map_array(lengths, joined(&keys)?, joined(&values)?, call.result)
 }

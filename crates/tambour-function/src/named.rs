@@ -126,7 +126,7 @@ fn pairs(call: &Call) -> Result<ArrayRef, FunctionError> {
     let columns: Vec<&dyn Array> = tuples.columns().iter().map(AsRef::as_ref).collect();
     let places: Vec<(usize, usize)> =
         (0..call.rows).flat_map(|row| (0..width).map(move |column| (column, row))).collect();
-    let values = arrow_select::interleave::interleave(&columns, &places)
+    let values = super::supertype::interleave(&columns, &places)
         .map_err(FunctionError::arrow("join elements"))?;
     let names: Vec<&str> = (0..call.rows).flat_map(|_| names.iter().map(String::as_str)).collect();
     let names: ArrayRef = Arc::new(StringArray::from(names));

@@ -66,8 +66,7 @@ fn total(call: &Call, subtracts: bool) -> Result<ArrayRef, FunctionError> {
     let of_keys = if places.is_empty() {
         take(&keys[0], &UInt32Array::from(Vec::<u32>::new()))?
     } else {
-        arrow_select::interleave::interleave(&all, &places)
-            .map_err(FunctionError::arrow("join maps"))?
+        super::supertype::interleave(&all, &places).map_err(FunctionError::arrow("join maps"))?
     };
     let of_values = added(&values, &pairs, subtracts);
     map_array(lengths, of_keys, of_values, call.result)

@@ -239,9 +239,13 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
 /// A pattern that is not a constant is read by the function, which knows ClickHouse's escapes, and so are texts of a fixed
 /// width, which the engine does not take.
 fn with_pattern(like: Like, schema: &DFSchema) -> Transformed<Expr> {
-    let is_fixed = matches!(like.expr.get_type(schema), Ok(ArrowType::FixedSizeBinary(_)));
+    let data_type = like.expr.get_type(schema).ok();
+    let is_fixed = matches!(data_type, Some(ArrowType::FixedSizeBinary(_)));
+    // Nor what may end within a letter. The scan knows what to do with columns.
+    let is_cut = !matches!(*like.expr, Expr::Column(_))
+        && data_type.as_ref().is_some_and(super::texts::holds_bytes);
     let is_constant = matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_));
-    if like.escape_char.is_some() || is_constant && !is_fixed {
+    if like.escape_char.is_some() || is_constant && !is_fixed && !is_cut {
         return Transformed::no(Expr::Like(like));
     }
     let name = match (like.case_insensitive, like.negated) {
@@ -312,7 +316,10 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
 /// A call of a function: of one that chooses or puts together, the values have one type.
 fn called(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if let ("greatest" | "least", [only]) = (call.name(), call.args.as_slice()) {
-        return Ok(Transformed::yes(only.clone()));
+        let mut only = [only.clone()];
+        numbered(call.name(), &mut only, schema)?;
+        let [only] = only;
+        return Ok(Transformed::yes(only));
     }
     if let Some(replaced) = alike::replaced(&call, schema)? {
         return Ok(Transformed::yes(replaced));

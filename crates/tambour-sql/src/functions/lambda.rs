@@ -1,9 +1,10 @@
 //! Lambdas: `arrayMap` and `arrayFold`. All other functions with lambdas are functions of what `arrayMap` gives
 //! ([`tambour_dialect`] writes them so), which need no lambda themselves.
 
+use super::scalar::EXACT;
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
-use arrow::compute::{cast, concat, interleave, take, take_arrays};
+use arrow::compute::{cast, cast_with_options, concat, interleave, take, take_arrays};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::{Result, exec_err, plan_err};
 use datafusion::logical_expr::{
@@ -130,7 +131,7 @@ impl Lambda {
         let made = if made.data_type() == item.data_type() {
             made
         } else {
-            cast(&made, item.data_type())?
+            cast_with_options(&made, item.data_type(), &EXACT)?
         };
         let offsets = first.offsets().clone();
         Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, made, first.nulls().cloned())?))
@@ -158,7 +159,7 @@ impl Lambda {
             let made = lambda
                 .evaluate(&getters, |captures| Ok(take_arrays(captures, &indices, None)?))?
                 .into_array(rows.len())?;
-            let made = cast(&made, state.data_type())?;
+            let made = cast_with_options(&made, state.data_type(), &EXACT)?;
             let mut places: Vec<(usize, usize)> = (0..state.len()).map(|row| (0, row)).collect();
             for (at, row) in rows.iter().enumerate() {
                 places[*row] = (1, at);

@@ -16,7 +16,7 @@ use tambour_function::{Function, Growth, HASHES_OF_WIDTHS, Operand, Signature};
 use tambour_part::types::{DataType, Strings, TYPE_KEY};
 
 /// What does not fit is an error and not NULL.
-const EXACT: CastOptions<'static> =
+pub(super) const EXACT: CastOptions<'static> =
     CastOptions { safe: false, format_options: arrow::util::display::FormatOptions::new() };
 
 /// A function of the store.

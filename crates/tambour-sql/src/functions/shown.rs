@@ -39,11 +39,12 @@ pub(super) fn unnested(plan: LogicalPlan) -> Result<LogicalPlan> {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let Some(data_type) = data_type else { return column };
         let is_present = field.is_nullable() && !holds_null(&data_type);
+        let item = column.clone();
+        let item = if needs_name(&data_type) { Typed::call(item, &data_type) } else { item };
+        // A Boolean without a name would be a number.
         let present =
-            is_present.then(|| scalar::call("assumeNotNull", vec![column.clone()])).flatten();
-        let item = present.unwrap_or_else(|| column.clone());
-        let is_named = needs_name(&data_type) || is_present && data_type == DataType::Bool;
-        let item = if is_named { Typed::call(item, &data_type) } else { item };
+            is_present.then(|| scalar::call("assumeNotNull", vec![item.clone()])).flatten();
+        let item = present.unwrap_or(item);
         if item == column {
             return column;
         }

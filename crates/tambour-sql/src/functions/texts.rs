@@ -42,7 +42,9 @@ pub(super) fn holds_bytes(data_type: &ArrowType) -> bool {
 pub(super) fn one_form(types: &[ArrowType]) -> Option<ArrowType> {
     let present = || types.iter().filter(|it| !it.is_null());
     let form = of_bytes(present().next()?);
-    let differ = present().zip(present().skip(1)).any(|(a, b)| a != b);
+    // The engine knows no bytes beside a NULL.
+    let differ = present().zip(present().skip(1)).any(|(a, b)| a != b)
+        || types.iter().any(ArrowType::is_null);
     let are_texts = present().all(|it| of_bytes(it) == form);
     (differ && are_texts && present().any(holds_bytes)).then_some(form)
 }
@@ -53,10 +55,12 @@ pub(super) fn made(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<b
     let fields = fields.collect::<Result<Vec<_>>>()?;
     let types: Vec<ArrowType> = fields.iter().map(|field| field.data_type().clone()).collect();
     let Some(form) = one_form(&types) else { return Ok(false) };
+    let mut is_changed = false;
     for (expr, field) in expressions.iter_mut().zip(&fields) {
         if field.data_type().is_null() || *field.data_type() == form {
             continue;
         }
+        is_changed = true;
         // A cast would keep the name of a LowCardinality.
         let bytes = cast(std::mem::take(&mut **expr), form.clone());
         **expr = match bare_type(field) {
@@ -64,7 +68,7 @@ pub(super) fn made(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<b
             None => bytes,
         };
     }
-    Ok(true)
+    Ok(is_changed)
 }
 
 /// The engine's `coalesce`, which takes both forms.
@@ -83,6 +87,8 @@ impl ScalarUDFImpl for Coalesce {
     fn coerce_types(&self, types: &[ArrowType]) -> Result<Vec<ArrowType>> {
         match one_form(types) {
             Some(form) => Ok(vec![form; types.len()]),
+            // What has no type in common with a text is settled before the query runs.
+            None if types.iter().any(holds_bytes) => Ok(types.to_vec()),
             None => self.inner.coerce_types(types),
         }
     }
