@@ -180,14 +180,31 @@ pub(super) fn kept_wide(expr: Expr, schema: &DFSchema) -> Result<Transformed<Exp
 /// The same of what is computed of constants, where one of them has 64 bits.
 pub(super) fn computed_wide(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let is_computed = matches!(&expr, Expr::BinaryExpr(it) if it.op.is_numerical_operators());
-    let is_open = |it: &Expr| Ok(matches!(it, Expr::LambdaVariable(_)) || it.any_column_refs());
-    if !is_computed || expr.exists(is_open)? || expr.is_volatile() {
-        return Ok(Transformed::no(expr));
-    }
-    if *nameless(&expr, schema)?.data_type() == ArrowType::Int64 {
+    if is_computed
+        && is_constant(&expr, CONSTANT_DEPTH)
+        && *nameless(&expr, schema)?.data_type() == ArrowType::Int64
+    {
         return Ok(Transformed::yes(Typed::call(expr, &DataType::Int64)));
     }
     Ok(Transformed::no(expr))
+}
+
+/// Calls in one another up to which constants are looked for: each level looks again.
+const CONSTANT_DEPTH: usize = 8;
+
+/// True for what has neither columns nor chance in it, as far down as that.
+fn is_constant(expr: &Expr, depth: usize) -> bool {
+    let Some(less) = depth.checked_sub(1) else { return false };
+    match expr {
+        Expr::Literal(..) => true,
+        Expr::Cast(cast) => is_constant(&cast.expr, less),
+        Expr::BinaryExpr(it) => is_constant(&it.left, less) && is_constant(&it.right, less),
+        Expr::ScalarFunction(call) => {
+            call.func.signature().volatility == Volatility::Immutable
+                && call.args.iter().all(|it| is_constant(it, less))
+        }
+        _ => false,
+    }
 }
 
 /// True if one of some expressions may be NULL.

@@ -178,7 +178,9 @@ fn what_is_made_of_identifiers_keeps_their_types() {
             let fields = schema.fields().iter();
             let names = fields.map(|field| DataType::from_field(field).unwrap().to_string());
             let words = names.map(|name| name.replace("Nullable", "").replace(['(', ')'], " "));
-            words.map(|words| words.replace("  ", " ").trim().to_owned()).collect()
+            words
+                .map(|words| words.replace("  ", " ").replace(" ,", ",").trim().to_owned())
+                .collect()
         };
         let planned = types(&query.schema());
         let batches = query.execute().await.unwrap().collect().await.unwrap();
