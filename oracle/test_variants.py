@@ -78,6 +78,19 @@ def is_same(ours, wanted, statement):
     return "ORDER BY" in statement and compare.same("\n".join(sorted(ours.split("\n"))), "\n".join(sorted(wanted.split("\n"))))
 
 
+def drawn(draw, server, tambour, table, most):
+    """Statements that ClickHouse takes, as `draw` gives them (none for one that is left out), its answers, and ours."""
+    wanted = {}
+    while len(wanted) < most:
+        statement = draw()
+        if statement and statement not in wanted and (answer := theirs(server, statement)) is not None:
+            wanted[statement] = answer
+    statements, ours = list(wanted), []
+    for at in range(0, len(statements), 50):
+        ours += run_script(tambour, [f"v={table}"], statements[at:at + 50])[0]
+    return [(statement, mine, wanted[statement]) for statement, mine in zip(statements, ours)]
+
+
 def test_statements_are_answered(server, tambour, table):
     """Each as it is written."""
     ours = run_script(tambour, [f"v={table}"], STATEMENTS)[0]
@@ -87,22 +100,16 @@ def test_statements_are_answered(server, tambour, table):
 
 def test_variants_are_answered_or_refused(server, tambour, table, record_property):
     chance = random.Random(int(os.environ.get("VARIANTS_SEED", SEED)))
-    wanted = {}
-    while len(wanted) < MOST:
+
+    def draw():
         statement = variant(chance)
-        if statement in wanted or LEFT_OUT.search(statement):
-            continue
-        answer = theirs(server, statement)
-        if answer is not None:
-            wanted[statement] = answer
-    statements = list(wanted)
-    ours, refused, different = [], 0, []
-    for at in range(0, len(statements), 50):
-        ours += run_script(tambour, [f"v={table}"], statements[at:at + 50])[0]
-    for statement, answer in zip(statements, ours):
-        if not answer and wanted[statement]:
+        return None if LEFT_OUT.search(statement) else statement
+
+    statements, refused, different = drawn(draw, server, tambour, table, MOST), 0, []
+    for statement, answer, wanted in statements:
+        if not answer and wanted:
             refused += 1
-        elif not is_same(answer, wanted[statement], statement):
+        elif not is_same(answer, wanted, statement):
             # Asked again: another block size shows what depends on the order of equal rows, and an answer may have been left by the statement before.
             again = [theirs(server, statement), theirs(server, statement, ", max_block_size = 7, max_threads = 1")]
             if again[0] == again[1] and not is_same(answer, again[0], statement) and not TIES.search(statement):

@@ -5,7 +5,7 @@ use super::super::access::{Kind, Lists, array_of, item_of, list_array, nullable,
 use super::super::arithmetic::integer;
 use super::super::{Call, Function, Signature, bare, wrong};
 use super::compare::{Absent, Comparable};
-use super::{Picks, one_each, one_each_or_null, plain_item};
+use super::{Picks, one_each_or_null, one_of_each, plain_item};
 use crate::FunctionError;
 use arrow_array::{Array, ArrayRef};
 use std::ops::Range;
@@ -204,14 +204,6 @@ fn with_conditions(
         pick(range, keys.is_true.get(of_keys).unwrap_or_default(), &mut picks);
     }
     picks.arrays(&lists, item_of(call.result))
-}
-
-/// One item per row; where there is none the default of the type, which is NULL for one that may be.
-fn one_of_each(lists: &Lists, places: Vec<Option<usize>>) -> Result<ArrayRef, FunctionError> {
-    if super::super::is_nullable(&lists.item_type) {
-        return one_each_or_null(&lists.items.values, places);
-    }
-    one_each(&lists.items.values, places)
 }
 
 fn ends(call: &Call, is_first: bool) -> Result<(Lists, Vec<Option<usize>>), FunctionError> {

@@ -62,6 +62,17 @@ pub fn one_each_or_null(
     take(values, &UInt32Array::from(places))
 }
 
+/// One item per row; where there is none the default of the type, which is NULL for one that may be.
+fn one_of_each(
+    lists: &super::access::Lists,
+    places: Vec<Option<usize>>,
+) -> Result<ArrayRef, FunctionError> {
+    if super::is_nullable(&lists.item_type) {
+        return one_each_or_null(&lists.items.values, places);
+    }
+    one_each(&lists.items.values, places)
+}
+
 /// The item type of arrays that are made of those of an argument.
 pub fn plain_item(item: &DataType) -> DataType {
     match item {

@@ -7,7 +7,7 @@ use super::super::arithmetic::{Integer, integer};
 use super::super::{Call, Function, Signature, bare, cast, is_nullable, wrong};
 use super::compare::Comparable;
 use super::make::sum_type;
-use super::{one_each, one_each_or_null};
+use super::one_of_each;
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float64Type};
@@ -129,11 +129,7 @@ fn extreme(call: &Call, least: bool) -> Result<ArrayRef, FunctionError> {
         };
         all.filter(|at| !lists.items.values.is_null(*at)).reduce(better)
     });
-    let places = places.collect();
-    if is_nullable(&lists.item_type) {
-        return one_each_or_null(&lists.items.values, places);
-    }
-    one_each(&lists.items.values, places)
+    one_of_each(&lists, places.collect())
 }
 
 /// The digits of decimals of up to 38 of them.

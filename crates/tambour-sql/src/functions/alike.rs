@@ -6,10 +6,10 @@ use super::listed;
 use super::literal::{bare_type, field_of, nameless};
 use super::order::Order;
 use super::scalar;
-use super::typed::{Typed, has_nothing};
+use super::typed::{Typed, has_nothing, with_nulls};
 use crate::describe::narrowest;
 use crate::walk::Walk;
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
@@ -112,7 +112,7 @@ pub(super) fn lists(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<
     };
     let common = types.into_iter().map(Some).reduce(|a, b| function::supertype(&a?, &b?));
     let Some(mut common) = common.flatten() else { return Ok(false) };
-    let has_bytes = present().any(|field| super::texts::holds_bytes(field.data_type()));
+    let has_bytes = present().any(|field| super::scalar::is_bytes(field.data_type()));
     let strings = if has_bytes { Strings::Binary } else { Strings::Utf8 };
     for field in present().filter(|field| has_nothing(field.data_type())) {
         match with_nulls(common, field) {
@@ -136,28 +136,6 @@ pub(super) fn lists(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<
         **expr = Typed::call(cast(converted, wanted.clone()), &common);
     }
     Ok(true)
-}
-
-/// A type that takes the NULLs that are written out in a field, as in `[[NULL]]`; an array without items holds none. `None` if
-/// they have not one shape.
-fn with_nulls(data_type: DataType, field: &Field) -> Option<DataType> {
-    Some(match (data_type, field.data_type()) {
-        (data_type, ArrowType::Null) if field.is_nullable() => data_type.made_nullable(),
-        (data_type, ArrowType::Null) => data_type,
-        (DataType::Array(item), ArrowType::List(other)) => {
-            DataType::Array(Box::new(with_nulls(*item, other)?))
-        }
-        (DataType::Tuple(elements), ArrowType::Struct(fields))
-            if elements.len() == fields.len() =>
-        {
-            let both = elements.into_iter().zip(fields);
-            let both =
-                both.map(|((name, element), field)| Some((name, with_nulls(element, field)?)));
-            DataType::Tuple(both.collect::<Option<_>>()?)
-        }
-        (data_type, _) if !has_nothing(field.data_type()) => data_type,
-        _ => return None,
-    })
 }
 
 /// Values beside texts are texts, as ClickHouse shows them; true if there were any. What has no common type is refused.

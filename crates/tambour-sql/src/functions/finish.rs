@@ -97,7 +97,7 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         && matches!(name, "nth_value" | "first_value" | "last_value")
         && !may_be_null;
     let default = is_of_frame.then(|| default::literal(&field).ok()).flatten();
-    // Where there is no row, these have a default.
+    // Past the ends of the window, these give a default.
     let is_default = |it: &Expr| matches!(it, Expr::Literal(value, _) if !value.is_null());
     let is_present =
         matches!(name, "lag" | "lead") && !may_be_null && arguments.get(2).is_none_or(is_default);

@@ -243,7 +243,7 @@ fn with_pattern(like: Like, schema: &DFSchema) -> Transformed<Expr> {
     let is_fixed = matches!(data_type, Some(ArrowType::FixedSizeBinary(_)));
     // Nor what may end within a letter. The scan knows what to do with columns.
     let is_cut = !matches!(*like.expr, Expr::Column(_))
-        && data_type.as_ref().is_some_and(super::texts::holds_bytes);
+        && data_type.as_ref().is_some_and(super::scalar::is_bytes);
     let is_constant = matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_));
     if like.escape_char.is_some() || is_constant && !is_fixed && !is_cut {
         return Transformed::no(Expr::Like(like));

@@ -165,7 +165,8 @@ fn constant(value: &ScalarValue, data_type: &DataType) -> Result<ArrayRef> {
     Ok(array)
 }
 
-fn is_bytes(arrow: &ArrowType) -> bool {
+/// True for bytes, and what holds them.
+pub(super) fn is_bytes(arrow: &ArrowType) -> bool {
     match arrow {
         ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView => true,
         ArrowType::Dictionary(_, inner) => is_bytes(inner),

@@ -2,6 +2,7 @@
 //! takes the two for different types, or makes texts of bytes that are none.
 
 use super::literal::{bare_type, field_of};
+use super::scalar::is_bytes;
 use super::typed::Typed;
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::DFSchema;
@@ -27,17 +28,6 @@ fn of_bytes(data_type: &ArrowType) -> ArrowType {
     }
 }
 
-/// True for bytes, and arrays of them.
-pub(super) fn holds_bytes(data_type: &ArrowType) -> bool {
-    match data_type {
-        ArrowType::Dictionary(_, values) => holds_bytes(values),
-        ArrowType::List(item) => holds_bytes(item.data_type()),
-        other => {
-            matches!(other, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView)
-        }
-    }
-}
-
 /// The form of all texts, or arrays of them, if some are bytes and others are not.
 pub(super) fn one_form(types: &[ArrowType]) -> Option<ArrowType> {
     let present = || types.iter().filter(|it| !it.is_null());
@@ -46,7 +36,7 @@ pub(super) fn one_form(types: &[ArrowType]) -> Option<ArrowType> {
     let differ = present().zip(present().skip(1)).any(|(a, b)| a != b)
         || types.iter().any(ArrowType::is_null);
     let are_texts = present().all(|it| of_bytes(it) == form);
-    (differ && are_texts && present().any(holds_bytes)).then_some(form)
+    (differ && are_texts && present().any(is_bytes)).then_some(form)
 }
 
 /// Gives some expressions that form; true if any changed.
@@ -88,7 +78,7 @@ impl ScalarUDFImpl for Coalesce {
         match one_form(types) {
             Some(form) => Ok(vec![form; types.len()]),
             // What has no type in common with a text is settled before the query runs.
-            None if types.iter().any(holds_bytes) => Ok(types.to_vec()),
+            None if types.iter().any(is_bytes) => Ok(types.to_vec()),
             None => self.inner.coerce_types(types),
         }
     }

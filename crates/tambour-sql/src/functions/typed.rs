@@ -88,23 +88,24 @@ pub(crate) fn of_numbers(arrow: &ArrowType) -> ArrowType {
     }
 }
 
-/// A type with NULLs in those places; `None` if the other one has another shape.
-fn with_nulls(data_type: DataType, arrow: &ArrowType) -> Option<DataType> {
-    Some(match (data_type, arrow) {
-        (data_type, ArrowType::Null) => data_type.made_nullable(),
+/// A type that takes the NULLs that are written out in a field, as in `[[NULL]]`; an array without items holds none. `None` if
+/// they have not one shape.
+pub(super) fn with_nulls(data_type: DataType, field: &Field) -> Option<DataType> {
+    Some(match (data_type, field.data_type()) {
+        (data_type, ArrowType::Null) if field.is_nullable() => data_type.made_nullable(),
+        (data_type, ArrowType::Null) => data_type,
         (DataType::Array(item), ArrowType::List(other)) => {
-            DataType::Array(Box::new(with_nulls(*item, other.data_type())?))
+            DataType::Array(Box::new(with_nulls(*item, other)?))
         }
         (DataType::Tuple(elements), ArrowType::Struct(fields))
             if elements.len() == fields.len() =>
         {
             let both = elements.into_iter().zip(fields);
-            let elements = both.map(|((name, element), field)| {
-                Some((name, with_nulls(element, field.data_type())?))
-            });
-            DataType::Tuple(elements.collect::<Option<_>>()?)
+            let both =
+                both.map(|((name, element), field)| Some((name, with_nulls(element, field)?)));
+            DataType::Tuple(both.collect::<Option<_>>()?)
         }
-        (data_type, _) if !has_nothing(arrow) => data_type,
+        (data_type, arrow) if !has_nothing(arrow) => data_type,
         _ => return None,
     })
 }
@@ -137,7 +138,7 @@ pub(super) fn common_of(fields: impl Iterator<Item = FieldRef>) -> Option<DataTy
     if !types.all(|other| other.as_ref() == Some(&first)) {
         return None;
     }
-    open.iter().try_fold(first, |found, field| with_nulls(found, field.data_type()))
+    open.iter().try_fold(first, |found, field| with_nulls(found, field))
 }
 
 /// Refuses UUIDs and addresses beside other types to choose from, and arrays and tuples with what needs a name inside, if the

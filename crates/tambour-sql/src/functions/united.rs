@@ -71,7 +71,7 @@ fn steps(first: &LogicalPlan, step: &Arc<LogicalPlan>) -> Result<Arc<LogicalPlan
         let column = Expr::Column(Column::new(table.cloned(), field.name()));
         let given = before_cast(step, place)?.unwrap_or_else(|| field.data_type().clone());
         let are_integers = given.is_integer() && wanted.data_type().is_integer();
-        let is_text = |it: &ArrowType| it.is_string() || super::texts::holds_bytes(it);
+        let is_text = |it: &ArrowType| it.is_string() || super::scalar::is_bytes(it);
         let are_texts = is_text(&given) && is_text(wanted.data_type());
         if given != *wanted.data_type() && !are_texts && !are_integers {
             return plan_err!(
