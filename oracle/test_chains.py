@@ -20,6 +20,7 @@ CODECS = {
     "Delta": WORDS + FLOATS, "Delta, LZ4": WORDS + FLOATS, "Delta, T64('bit'), ZSTD(1)": WORDS, "DoubleDelta": WORDS, "DoubleDelta, ZSTD(1)": WORDS,
     "GCD, LZ4": WORDS + WIDE, "GCD, T64, ZSTD(1)": WORDS, "GCD, Delta, T64('bit'), ZSTD(3)": WORDS,
     "Gorilla": FLOATS, "Gorilla, LZ4": FLOATS, "FPC": FLOATS, "FPC(8), ZSTD(1)": FLOATS, "ALP": FLOATS, "ALP, ZSTD(1)": FLOATS,
+    "ALP('wide')": FLOATS, "ALP('wide'), Delta, ZSTD(3)": FLOATS,
 }
 
 ROWS = 20011
@@ -101,6 +102,39 @@ def test_codec(server, tambour, database, tmp_path, codec):
         assert sums[0] == sums[1], f"{codec}: {column}"
 
 
+DECIMALS_AS_FLOATS = {
+    "walk": "round(100 + arraySum(arrayMap(i -> sin(i * 7.3 + number / 900), range(6))) * 20, 2)",
+    "noise": "(cityHash64(number) % 500 + cityHash64(number, 1) % 500 + cityHash64(number, 2) % 500) / 10",
+    "mixed": "if(number % 50 = 7, sqrt(number), (number * 37 % 9999) / 1000)",
+    "signs": "(toInt64(cityHash64(number) % 2000) - 1000) / 100",
+    "odd": "multiIf(number % 9000 = 1, nan, number % 9000 = 2, inf, number % 9000 = 3, -0., (number % 700) / 4)",
+    "large": "toFloat64(cityHash64(number) % 1000000000000) * 1000",
+}
+
+
+@pytest.mark.parametrize("kind", ["Float64", "Float32", "Nullable(Float64)"])
+def test_decimals_by_size(server, tambour, database, tmp_path, kind):
+    """Floats that are decimals are chosen chains of ALP in whole words, which ClickHouse reads."""
+    columns = ", ".join(["id UInt32", *(f"{name} {kind}" for name in DECIMALS_AS_FLOATS)])
+    values = ", ".join(f"CAST({value} AS {kind})" for value in DECIMALS_AS_FLOATS.values())
+    create = f"CREATE TABLE {{}} ({columns}) ENGINE = MergeTree ORDER BY id"
+    server.run(create.format(f"{database}.expected"))
+    server.run(f"INSERT INTO {database}.expected SELECT number, {values} FROM numbers(150011)")
+    source = tmp_path / "rows.parquet"
+    source.write_bytes(server.session.query(f"SELECT * FROM {database}.expected ORDER BY id", "Parquet").bytes())
+    tambour.run("import", source, "--into", tmp_path / "t", "--create", create.format("t"), "--codec", "auto(size)")
+    tambour.run("verify", tmp_path / "t")
+    server.run(create.format(f"{database}.t"))
+    server.attach(database, "t", parts_of(tmp_path / "t"))
+    assert server.check(database, "t")
+    for column in DECIMALS_AS_FLOATS:
+        sums = [server.run(f"SELECT count(), sum(cityHash64(id, toString({column}))) FROM {database}.{table}") for table in ("expected", "t")]
+        assert sums[0] == sums[1], column
+    if kind == "Float64":
+        blocks = tambour.run("inspect", "--blocks", next((tmp_path / "t").glob("*/walk.bin")))
+        assert "ALP, Delta, T64, ZSTD" in blocks
+
+
 @pytest.mark.parametrize("codec", ["auto(size)", "auto", "ZSTD(3)", "LZ4"])
 def test_recompress(server, tambour, database, tmp_path, codec):
     """A copy of the server's own table with other codecs goes back to the server."""
@@ -127,3 +161,19 @@ def test_codecs_of_ours_are_asked_for(tambour, tmp_path):
     assert refused.returncode == 2 and b"--portable=no" in refused.stderr
     tambour.run("import", tmp_path / "n.csv", "--into", tmp_path / "t", "--codec", "PFOR", "--portable=no")
     assert tambour.rows(tmp_path / "t", "SELECT sum(n) FROM t") == ["499500"]
+
+
+def test_a_choice_takes_codecs_of_ours_when_it_may(tambour, tmp_path):
+    source = tmp_path / "n.csv"
+    source.write_text("n\n" + "\n".join(str(n * n % 9973) for n in range(200000)))
+    tambour.run("import", source, "--into", tmp_path / "portable", "--codec", "auto(size)")
+    tambour.run("import", source, "--into", tmp_path / "own", "--codec", "auto(size)", "--portable=no")
+    blocks = [tambour.run("inspect", "--blocks", next((tmp_path / name).glob("*/n.bin"))) for name in ("portable", "own")]
+    assert "Pco" not in blocks[0] and "Pco" in blocks[1]
+    sums = [tambour.rows(tmp_path / name, f"SELECT sum(n), min(n), max(n) FROM {name}") for name in ("portable", "own")]
+    assert sums[0] == sums[1]
+    refused = tambour.call("attach-script", tmp_path / "own")
+    assert refused.returncode != 0 and b"recompress" in refused.stderr, refused
+    tambour.run("recompress", tmp_path / "own", "--codec", "auto(size)")
+    assert "Pco" not in tambour.run("inspect", "--blocks", next((tmp_path / "own").glob("*/n.bin")))
+    tambour.run("attach-script", tmp_path / "own")

@@ -96,6 +96,12 @@ impl Streams {
         self.all.iter().filter(|stream| stream.kind == StreamKind::Values)
     }
 
+    /// What most of the values are.
+    pub(super) fn element(&self) -> Element {
+        let longest = self.values().max_by_key(|stream| stream.bytes.len());
+        longest.map_or(Element::BYTES, |stream| stream.element)
+    }
+
     /// Bytes of all streams.
     pub(super) fn raw_bytes(&self) -> usize {
         self.all.iter().map(|stream| stream.bytes.len()).sum()

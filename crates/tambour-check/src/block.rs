@@ -37,6 +37,7 @@ const ARGUMENTS: &[&str] = &[
     "(8)",
     "('bit')",
     "('padded')",
+    "('wide')",
     "(1, 'minmatch=7')",
     "(STD)",
     "(3, 24)",
@@ -135,7 +136,8 @@ fn round_trip_case(case: &Case, source: &[u8], cut: usize) {
 
 /// Law: whatever is chosen for a stream, for any elements and objective, decodes to what was encoded.
 pub fn choose(source: &[u8], cut: usize) {
-    let texts = ["auto(size)", "auto(speed)", "auto(balance)", "auto(size, plain)"];
+    let texts =
+        ["auto(size)", "auto(speed)", "auto(balance)", "auto(size, plain)", "auto(size, own)"];
     let unknown = Element { width: 1, class: Class::Unknown };
     for (text, element) in
         texts.iter().cycle().zip(elements().chain([unknown]).flat_map(|element| [element; 3]))

@@ -9,6 +9,8 @@ use crate::codec::{Named, Scope, is_portable};
 pub const AUTO: &str = "auto";
 /// Argument for ClickHouse versions that have no codecs but LZ4 and ZSTD.
 pub const PLAIN: &str = "plain";
+/// Argument for a choice among codecs of Tambour's own, too.
+pub const OWN: &str = "own";
 
 /// One codec call of a chain: a family's name and its arguments as written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +29,11 @@ impl CodecCall {
     /// Whether this leaves the chain to us: `auto`, whatever its arguments.
     pub fn is_auto(&self) -> bool {
         self.name.eq_ignore_ascii_case(AUTO)
+    }
+
+    /// Whether it is a choice that may take codecs of Tambour's own.
+    fn takes_own(&self) -> bool {
+        self.is_auto() && self.arguments.iter().any(|argument| argument.eq_ignore_ascii_case(OWN))
     }
 }
 
@@ -79,8 +86,25 @@ impl CodecSpec {
     pub fn is_portable(&self) -> bool {
         self.calls.iter().all(|call| match Named::find(&call.name) {
             Some(Named::Family(family)) => is_portable(family.method),
-            _ => true,
+            _ => !call.takes_own(),
         })
+    }
+
+    /// With a choice among codecs of Tambour's own, too, which ClickHouse does not read; other specifications as they are.
+    ///
+    /// ```
+    /// use tambour_codec::spec::CodecSpec;
+    /// let spec = "auto(size)".parse::<CodecSpec>()?.with_own();
+    /// assert_eq!(spec.to_string(), "auto(size, own)");
+    /// assert!(!spec.is_portable());
+    /// # Ok::<(), tambour_codec::CodecError>(())
+    /// ```
+    #[must_use]
+    pub fn with_own(mut self) -> Self {
+        for call in self.calls.iter_mut().filter(|call| call.is_auto() && !call.takes_own()) {
+            call.arguments.push(OWN.to_owned());
+        }
+        self
     }
 
     /// With a choice only among what every version of ClickHouse reads; other specifications as they are.
@@ -108,6 +132,7 @@ impl CodecSpec {
         for call in &mut spec.calls {
             match call.name.as_str() {
                 "T64" => call.arguments.retain(|argument| argument != "'padded'"),
+                "ALP" => call.arguments.retain(|argument| argument != "'wide'"),
                 "ZSTD" => call.arguments.retain(|argument| !argument.starts_with('\'')),
                 _ => {}
             }

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &OptimizeArguments, console: Console) -> anyhow::Re
     drop(before);
 
     let options = options(arguments);
-    let choose = |column: &str| chosen(&arguments.codec, column);
+    let choose = |column: &str| chosen(&arguments.codec, column, arguments.portable);
     let codecs: Option<&ChooseCodec<'_>> =
         if arguments.codec.is_empty() { None } else { Some(&choose) };
     let mut progress = console.progress("optimize", Total::Rows(rows));

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &RecompressArguments, console: Console) -> anyhow::
     }
     drop(table);
     let mut progress = console.progress("recompress", Total::Bytes(total));
-    let choose = |column: &str| chosen(&arguments.codec, column);
+    let choose = |column: &str| chosen(&arguments.codec, column, arguments.portable);
     let summary = write(arguments, &choose, &mut |bytes| progress.update(bytes, 0))?;
     let time = progress.elapsed();
     drop(progress);
@@ -74,11 +74,17 @@ fn write(
     Ok(recompress(&storage::disk(), &arguments.table, choose, told)?)
 }
 
-/// The last choice for a column, else the last for all.
-pub(super) fn chosen(choices: &[CodecChoice], column: &str) -> Option<CodecSpec> {
+/// The last choice for a column, else the last for all; codecs of our own are among what it chooses from unless ClickHouse
+/// has to read them.
+pub(super) fn chosen(
+    choices: &[CodecChoice],
+    column: &str,
+    is_portable: bool,
+) -> Option<CodecSpec> {
     let own = choices.iter().rev().find(|choice| choice.column.as_deref() == Some(column));
     let all = choices.iter().rev().find(|choice| choice.column.is_none());
-    own.or(all).map(|choice| choice.codec.clone())
+    let codec = own.or(all).map(|choice| choice.codec.clone());
+    if is_portable { codec } else { codec.map(CodecSpec::with_own) }
 }
 
 /// An error if a choice is for a column that the table does not have.

@@ -1,6 +1,6 @@
 //! Back ends of chains: the general-purpose codecs that come last.
 
-use super::objective::{Objective, price};
+use super::objective::{Objective, is_text, price};
 use crate::CodecError;
 use crate::codec::{Codec, Element, Frames, Named};
 
@@ -61,9 +61,10 @@ impl Back {
         &[Self::None, Self::Lz4, Self::Zstd(1), Self::Zstd(3), Self::Zstd(9)];
 
     /// Those that are tried after a front end that won with this one.
-    pub(super) fn others(self, objective: Objective) -> &'static [Self] {
+    pub(super) fn others(self, objective: Objective, element: Element) -> &'static [Self] {
         match (objective, self) {
             (Objective::Size, _) => &[Self::None, Self::Zstd(1), Self::Sparse],
+            (Objective::Balance, Self::Zstd(1)) if is_text(element) => &[Self::Zstd(3)],
             _ => &[],
         }
     }

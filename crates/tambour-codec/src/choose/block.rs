@@ -2,10 +2,11 @@
 
 use super::back::{Back, Backs};
 use super::front::{Front, fronts};
+use super::objective::{easing, is_text};
 use super::sample::{sample, stats};
 use super::{Choice, Objective, header};
 use crate::CodecError;
-use crate::codec::{Chain, Element, Named};
+use crate::codec::{Chain, Class, Element, Named};
 
 /// Winners are ranked anew after this many blocks ...
 const RANKING_PERIOD: u32 = 8;
@@ -18,6 +19,13 @@ const LARGE: f64 = 0.5;
 /// The level of texts, and of numbers that zstd makes smaller by a tenth after the front end, when size is all that counts.
 const HIGH_LEVEL: i32 = 9;
 const HIGH_LEVEL_GAIN: f64 = 0.9;
+/// Winners that are kept.
+const FAVOURITES: usize = 2;
+/// Levels that search longer, and the share of the other one's bytes that they may keep: of values of one or two bytes,
+/// where matches by chance are many and the best parse leaves most out ...
+const NARROW_LEVEL: (i32, f64) = (13, 0.97);
+/// ... and of texts.
+const TEXT_LEVEL: (i32, f64) = (12, 0.95);
 /// Weight of a block in the running mean.
 const MEAN_WEIGHT: f64 = 0.125;
 
@@ -35,8 +43,10 @@ pub(super) struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tried {
     pub(super) plan: Plan,
-    /// Bytes of the payload.
+    /// Bytes of the payload ...
     pub(super) bytes: usize,
+    /// ... and of what the back end saw.
+    between: usize,
     /// What decoding takes, by the table of prices.
     pub(super) decode_ns: f64,
     pub(super) cost: f64,
@@ -87,6 +97,17 @@ impl Workshop {
         })
     }
 
+    /// The level that searches longest, for elements for which that may pay.
+    fn longest(&self) -> Option<(i32, f64)> {
+        match self.element {
+            element if is_text(element) => Some(TEXT_LEVEL),
+            Element { class: Class::Unknown, .. } | Element { width: 1 | 2, .. } => {
+                Some(NARROW_LEVEL)
+            }
+            _ => None,
+        }
+    }
+
     /// To be called before another block is encoded.
     pub(super) fn forget(&mut self) {
         self.made_by = None;
@@ -135,9 +156,10 @@ impl Workshop {
                 Chain::METHOD
             }
         };
+        let (bytes, between) = (trial.len(), between.len());
         let decode_ns = self.decode_ns(plan, source.len());
-        let cost = self.objective.cost(self.trial.len(), decode_ns);
-        Ok((method, Tried { plan, bytes: self.trial.len(), decode_ns, cost }))
+        let cost = self.objective.cost(self.element, bytes, decode_ns);
+        Ok((method, Tried { plan, bytes, between, decode_ns, cost }))
     }
 
     /// The plan for a block whose values are all equal: minimum and maximum say it all.
@@ -150,11 +172,13 @@ impl Workshop {
         is_constant.then_some(Plan { front, back: Back::None })
     }
 
-    /// What decoding a block takes, by the table. Must follow the encoding of the front end.
+    /// What decoding a block takes, by the table. Must follow its encoding.
     fn decode_ns(&self, plan: Plan, bytes: usize) -> f64 {
         let front = &self.fronts[plan.front];
         if front.is_none() {
-            return plan.back.price() * bytes as f64;
+            let kept = self.trial.len() as f64 / (bytes as f64).max(1.0);
+            let share = if is_text(self.element) { easing(kept) } else { 1.0 };
+            return plan.back.price() * bytes as f64 * share;
         }
         let back = if plan.back == Back::None { 0.0 } else { plan.back.price() };
         front.price * bytes as f64 + back * self.inner.len() as f64
@@ -255,25 +279,39 @@ impl Chooser {
     fn choose(&mut self, source: &[u8], best: &mut Option<(u8, Tried)>) -> Result<(), CodecError> {
         let objective = self.shop.objective;
         let ranked = self.shop.rank(source, Back::trials(objective))?;
-        let Some(first) = ranked.first().map(|tried| tried.plan) else { return Ok(()) };
-        let second = ranked.iter().map(|tried| tried.plan).find(|plan| plan.front != first.front);
+        let mut plans: Vec<Plan> = Vec::new();
+        for plan in ranked.iter().map(|tried| tried.plan) {
+            if plans.len() < objective.trials() && plans.iter().all(|it| it.front != plan.front) {
+                plans.push(plan);
+            }
+        }
         // Without another front end, another back end.
-        let second = second.or_else(|| ranked.get(1).map(|tried| tried.plan));
+        if let (&[_], Some(second)) = (&plans[..], ranked.get(1)) {
+            plans.push(second.plan);
+        }
+        // What repeats far apart is not in a sample.
+        if objective == Objective::Size && plans.iter().any(|plan| plan.front != 0) {
+            plans.push(Plan { front: 0, back: Back::Zstd(HIGH_LEVEL) });
+        }
         let mut tried: Vec<Tried> = Vec::new();
-        for plan in [Some(first), second].into_iter().flatten() {
+        for plan in plans {
             tried.push(self.attempt(plan, source, best)?);
         }
         tried.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         let Some(winner) = tried.first().copied() else { return Ok(()) };
-        self.favourites = tried.iter().map(|tried| tried.plan).collect();
-        let mut backs = winner.plan.back.others(objective).to_vec();
-        if self.takes_time(winner, source.len()) {
+        self.favourites = tried.iter().take(FAVOURITES).map(|tried| tried.plan).collect();
+        let mut backs = winner.plan.back.others(objective, self.shop.element).to_vec();
+        let longest = self.shop.longest();
+        if self.takes_time(winner) {
             backs.push(Back::Zstd(HIGH_LEVEL));
+            backs.extend(longest.map(|(level, _)| Back::Zstd(level)));
         }
         let front = winner.plan.front;
         for back in backs.into_iter().filter(|back| *back != winner.plan.back) {
             let next = self.attempt(Plan { front, back }, source, best)?;
-            if next.cost < tried[0].cost {
+            // What takes long is kept only if it is worth it.
+            let share = longest.filter(|(level, _)| back == Back::Zstd(*level));
+            if next.cost < tried[0].cost * share.map_or(1.0, |(_, share)| share) {
                 tried[0] = next;
                 self.favourites[0] = next.plan;
             }
@@ -292,13 +330,9 @@ impl Chooser {
     }
 
     /// Whether a high level is worth a trial.
-    fn takes_time(&self, winner: Tried, bytes: usize) -> bool {
-        if self.shop.objective != Objective::Size || winner.plan.back == Back::None {
-            return false;
-        }
-        let front = &self.shop.fronts[winner.plan.front];
-        let before = if front.is_none() { bytes } else { self.shop.inner.len() };
-        (winner.bytes as f64) < HIGH_LEVEL_GAIN * before as f64
+    fn takes_time(&self, winner: Tried) -> bool {
+        let has_gained = (winner.bytes as f64) < HIGH_LEVEL_GAIN * winner.between as f64;
+        self.shop.objective == Objective::Size && winner.plan.back != Back::None && has_gained
     }
 
     /// What was chosen by a sample is never larger than by the plain codec; and what hardly becomes smaller stays as it is

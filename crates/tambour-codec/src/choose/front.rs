@@ -1,6 +1,6 @@
 //! Front ends of chains: transforms that make values small or alike, and the short list of those that pay.
 
-use super::objective::price;
+use super::objective::{Objective, price};
 use super::{Choice, stage};
 use crate::CodecError;
 use crate::codec::{Class, Codec, Element, Named};
@@ -35,7 +35,18 @@ const SHORT_LIST: &[Entry] = &[
     entry("DoubleDelta", is_integer, always),
     entry("Gorilla", always_suits, repeats),
     entry("ALP", is_float, always),
+    entry("ALP('wide')", is_float, always),
+    entry("ALP('wide'), T64('padded')", is_float, always),
+    entry("ALP('wide'), T64('bit')", is_float, always),
+    entry("ALP('wide'), Delta, T64('padded')", is_float, always),
+    entry("ALP('wide'), Delta, T64('bit')", is_float, always),
+    entry(PCO, always_suits, always),
 ];
+
+/// Tambour's own.
+const PCO: &str = "Pco";
+/// What the front ends begin with that make words for zstd, which is too slow where time counts.
+const WIDE: &str = "ALP('wide')";
 
 impl Entry {
     /// The nearest that a `CODEC(…)` can say. Gorilla is for floats there, and pays for some that do not repeat.
@@ -44,6 +55,7 @@ impl Entry {
             "T64('padded')" => Self { text: "T64", ..*self },
             "Delta, T64('padded')" => Self { text: "Delta, T64", ..*self },
             "Gorilla" => Self { pays: always, ..*self },
+            text if text.starts_with(WIDE) => Self { text: "ALP", ..*self },
             _ => *self,
         }
     }
@@ -107,16 +119,20 @@ impl Front {
             let is_own = (as_declared || stages.is_empty()) && is_integer(element);
             let class = match call.name.as_str() {
                 "ALP" | "Gorilla" => Class::Float,
+                PCO => element.class,
                 _ if is_own => element.class,
                 _ => Class::Signed,
             };
-            let element = Element { class, ..element };
+            // ALP makes words of narrower floats, too.
+            let is_word = !stages.is_empty() && entry.text.starts_with(WIDE);
+            let width = if is_word { 8 } else { element.width };
+            let element = Element { width, class };
             let Some(Named::Family(family)) = Named::find(&call.name) else { continue };
             stages.push((family.method, (family.build)(&call.arguments, element)?));
             total += price(family.name, element);
         }
         // ALP does not take a block which was cut inside of a value, nor does T64 before 26.1.
-        let is_whole = entry.text == "ALP" || entry.text.starts_with("T64");
+        let is_whole = entry.text.starts_with("ALP") || entry.text.starts_with("T64");
         let whole = if is_whole { usize::from(element.width) } else { 1 };
         Ok(Self { text: entry.text, stages, price: total, whole, pays: entry.pays })
     }
@@ -168,7 +184,10 @@ pub(super) fn fronts(element: Element, choice: &Choice) -> Result<Vec<Front>, Co
     let since = choice.since;
     let is_read = |entry: &&Entry| {
         let text = entry.text;
-        (since >= (26, 1) || !text.contains(", T64")) && (since >= (26, 8) || text != "ALP")
+        (since >= (26, 1) || !text.contains(", T64"))
+            && (since >= (26, 8) || !text.starts_with("ALP"))
+            && (choice.objective == Objective::Size || !text.starts_with(WIDE))
+            && (choice.own && choice.objective == Objective::Size || text != PCO)
     };
     let mut fronts = vec![Front::none()];
     for element in views(element) {

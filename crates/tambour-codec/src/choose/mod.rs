@@ -22,7 +22,7 @@ pub use search::{Effort, Found, Measured, high, measure, quick, search};
 use crate::CodecError;
 use crate::block::{HEADER_BYTES, SIZE_MAX};
 use crate::codec::{Codec, Element};
-use crate::spec::{CodecCall, PLAIN};
+use crate::spec::{CodecCall, OWN, PLAIN};
 
 /// The ClickHouse that reads everything that may be chosen.
 const SINCE: (u16, u16) = (26, 8);
@@ -51,6 +51,8 @@ pub struct Choice {
     pub objective: Objective,
     /// Only general-purpose codecs, which every version reads.
     pub plain: bool,
+    /// Codecs of Tambour's own, too, which ClickHouse does not read.
+    pub own: bool,
     /// The oldest ClickHouse that has to read the blocks: year and number of the release.
     pub since: (u16, u16),
     /// Only what a `CODEC(…)` of ClickHouse can say: for advice, not for writing.
@@ -60,7 +62,7 @@ pub struct Choice {
 impl Choice {
     /// For an objective, with all that the newest ClickHouse reads.
     pub fn new(objective: Objective) -> Self {
-        Self { objective, plain: false, since: SINCE, words: false }
+        Self { objective, plain: false, own: false, since: SINCE, words: false }
     }
 
     /// The choice that a call in a specification asks for; `None` if it is another codec.
@@ -73,6 +75,7 @@ impl Choice {
             match Objective::named(argument) {
                 Some(objective) => choice.objective = objective,
                 None if argument.eq_ignore_ascii_case(PLAIN) => choice.plain = true,
+                None if argument.eq_ignore_ascii_case(OWN) => choice.own = true,
                 None if release(argument).is_some() => {
                     choice.since = release(argument).unwrap_or(SINCE);
                 }

@@ -1,6 +1,6 @@
 //! What a choice is made for, and what time costs: the one table of prices. `docs/codec-choice.md` explains it.
 
-use crate::codec::Element;
+use crate::codec::{Class, Element};
 
 /// What counts.
 ///
@@ -39,11 +39,13 @@ impl Objective {
         Self::ALL.iter().copied().find(|objective| objective.name().eq_ignore_ascii_case(name))
     }
 
-    /// Nanoseconds of decoding that a stored byte is worth; `None` if time does not count.
-    const fn byte_price(self) -> Option<f64> {
+    /// Nanoseconds of decoding that a stored byte is worth; `None` if time does not count. Where a table has texts, they are
+    /// most of its bytes, and decoding is the smaller part of what a query does with them.
+    fn byte_price(self, element: Element) -> Option<f64> {
         match self {
             Self::Size => None,
             Self::Speed => Some(0.5),
+            Self::Balance if is_text(element) => Some(8.0),
             Self::Balance => Some(2.0),
         }
     }
@@ -53,14 +55,24 @@ impl Objective {
     ///
     /// ```
     /// use tambour_codec::choose::Objective;
+    /// use tambour_codec::codec::{Class, Element};
+    /// let number = Element { width: 8, class: Class::Signed };
     /// // Half the bytes, three times the time.
-    /// assert!(Objective::Size.cost(500, 3000.0) < Objective::Size.cost(1000, 1000.0));
-    /// assert!(Objective::Speed.cost(500, 3000.0) > Objective::Speed.cost(1000, 1000.0));
+    /// assert!(Objective::Size.cost(number, 500, 3000.0) < Objective::Size.cost(number, 1000, 1000.0));
+    /// assert!(Objective::Speed.cost(number, 500, 3000.0) > Objective::Speed.cost(number, 1000, 1000.0));
     /// ```
-    pub fn cost(self, bytes: usize, decode_ns: f64) -> f64 {
-        match self.byte_price() {
+    pub fn cost(self, element: Element, bytes: usize, decode_ns: f64) -> f64 {
+        match self.byte_price(element) {
             Some(price) => bytes as f64 * price + decode_ns,
             None => bytes as f64 + decode_ns * 1e-6,
+        }
+    }
+
+    /// Front ends that are encoded in full after a ranking.
+    pub(super) const fn trials(self) -> usize {
+        match self {
+            Self::Size => 4,
+            Self::Speed | Self::Balance => 2,
         }
     }
 
@@ -68,6 +80,17 @@ impl Objective {
     pub(super) const fn declines(self) -> bool {
         !matches!(self, Self::Size)
     }
+}
+
+/// Whether elements are the bytes of texts.
+pub(super) fn is_text(element: Element) -> bool {
+    element.class == Class::Bytes && element.width == 1
+}
+
+/// The share of its price that a general-purpose codec takes for texts of which it leaves `kept`: what is one long match
+/// after another is copied.
+pub(super) fn easing(kept: f64) -> f64 {
+    (0.15 + 6.0 * kept).min(1.0)
 }
 
 /// Nanoseconds per byte that a codec makes on decoding, measured as ClickHouse scans it (codec-choice.md).

@@ -95,6 +95,7 @@ impl Found {
 /// A chain with what it made of samples.
 struct Ranked {
     plan: Plan,
+    element: Element,
     spec: CodecSpec,
     bytes: usize,
     decode_ns: f64,
@@ -103,7 +104,7 @@ struct Ranked {
 
 impl Ranked {
     fn cost(&self, objective: Objective) -> f64 {
-        objective.cost(self.bytes, self.decode_ns)
+        objective.cost(self.element, self.bytes, self.decode_ns)
     }
 }
 
@@ -161,7 +162,8 @@ fn rank(shop: &mut Workshop, blocks: &[&[u8]]) -> Result<Vec<Ranked>, CodecError
             }
             let spec = spec(shop.fronts[tried.plan.front].text, tried.plan.back)?;
             let (plan, bytes, decode_ns) = (tried.plan, tried.bytes, tried.decode_ns);
-            sums.push(Ranked { plan, spec, bytes, decode_ns, blocks: 1 });
+            let element = shop.element;
+            sums.push(Ranked { plan, element, spec, bytes, decode_ns, blocks: 1 });
         }
     }
     sums.retain(|sum| sum.blocks == blocks.len());

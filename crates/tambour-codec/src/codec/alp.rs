@@ -2,6 +2,9 @@
 //!
 //! `[1][width]`, u16 1024, then vectors of 1024 values; see `docs/format/codecs.md`. The RD scheme, for floats that are not
 //! decimals, is marked in the first byte; it is not read here, and not written: such vectors are stored as they are.
+//! `ALP('wide')` is ours, for chains that go on: see [`wide`].
+
+mod wide;
 
 use super::fpc::float_width;
 use super::width::element_width;
@@ -18,16 +21,21 @@ pub(super) const FAMILY: Family = Family {
     // A vector of equal doubles takes 13 bytes.
     expansion_max: 1024,
     build: |arguments, element| {
-        match arguments {
-            [] => {}
-            [variant] if ["AUTO", "STD"].iter().any(|v| variant.eq_ignore_ascii_case(v)) => {}
+        let is_wide = match arguments {
+            [] => false,
+            [variant] if ["AUTO", "STD"].iter().any(|v| variant.eq_ignore_ascii_case(v)) => false,
+            // Ours: ClickHouse reads the blocks and does not know the word.
+            [variant] if variant == WIDE => true,
             [variant] if variant.eq_ignore_ascii_case("RD") => return Err(rd()),
-            _ => return Err(argument_error("ALP", arguments, "the variant is AUTO, STD or RD")),
-        }
+            _ => {
+                let reason = "the variant is AUTO, STD, RD or 'wide'";
+                return Err(argument_error("ALP", arguments, reason));
+            }
+        };
         let width = element_width("ALP", arguments, element, &[Class::Float], &[8, 4])?;
         let refused = || argument_error("ALP", arguments, "the width is 4 or 8");
         let width = float_width(width).ok_or_else(refused)?;
-        Ok(Box::new(Alp { width, vector: None }))
+        Ok(Box::new(Alp { width, is_wide, vector: None }))
     },
     explain,
 };
@@ -46,10 +54,14 @@ const RAW: u8 = 0xff;
 const VECTOR_HEADER_BYTES: usize = 13;
 /// Values of a vector by which pairs of powers are compared.
 const SAMPLE: usize = 32;
+/// The argument that asks for integers in whole words.
+pub(crate) const WIDE: &str = "'wide'";
 
 #[derive(Debug)]
 struct Alp {
     width: FloatWidth,
+    /// Whether integers take whole words.
+    is_wide: bool,
     /// Made on the first encoding.
     vector: Option<Box<Vector>>,
 }
@@ -87,22 +99,23 @@ impl Vector {
         encode.encode(width, decimal, source, &mut self.integers, &mut self.exceptions)
     }
 
-    /// The pair of powers with the smallest estimate on a sample.
-    fn choose(&mut self, how: How, source: &[u8]) -> Decimal {
+    /// The pair of powers with the smallest estimate on a sample of `values`, in which a bit of the range counts `bit`
+    /// eighths for each of them.
+    fn choose(&mut self, how: How, source: &[u8], values: usize, bit: usize) -> Decimal {
         let How { width, .. } = how;
         let count = source.len() / width.bytes();
-        let mut sample = Vec::with_capacity(SAMPLE * width.bytes());
-        for k in 0..count.min(SAMPLE) {
-            let at = k * count / count.min(SAMPLE) * width.bytes();
+        let mut sample = Vec::with_capacity(values * width.bytes());
+        for k in 0..count.min(values) {
+            let at = k * count / count.min(values) * width.bytes();
             sample.extend(&source[at..at + width.bytes()]);
         }
         let taken = sample.len() / width.bytes();
         // A bit of a packed value counts for the values of the sample, too.
         let cost = |encoded: Encoded| {
-            encoded.bits as usize * taken + encoded.exceptions * 8 * (2 + width.bytes())
+            encoded.bits as usize * taken * bit + encoded.exceptions * 64 * (2 + width.bytes())
         };
         if let Some((known, decimal)) = self.found
-            && cost(self.encode(how, decimal, &sample)) <= known + taken
+            && cost(self.encode(how, decimal, &sample)) <= known + taken * bit
         {
             return decimal;
         }
@@ -119,28 +132,38 @@ impl Vector {
 
     /// Appends a vector.
     fn write(&mut self, how: How, source: &[u8], target: &mut Vec<u8>) {
-        let How { width, pack, .. } = how;
-        let decimal = self.choose(how, source);
+        let How { width, .. } = how;
+        let decimal = self.choose(how, source, SAMPLE, 8);
         let encoded = self.encode(how, decimal, source);
         if VECTOR_HEADER_BYTES + vector_bytes(width, encoded) > source.len() {
             target.push(RAW);
             target.extend(source);
             return;
         }
-        let Encoded { base, bits, exceptions } = encoded;
-        target.extend([decimal.exponent, decimal.factor]);
-        let count = u16::try_from(exceptions).expect("a vector has 1024 values");
-        target.extend(count.to_le_bytes());
-        target.push(u8::try_from(bits).expect("an integer has 64 bits"));
-        target.extend(base.to_le_bytes());
-        let start = target.len();
-        target.resize(start + alp::packed_bytes(bits), 0);
-        pack.pack(bits, base, &self.integers, &mut target[start..]);
-        for &index in &self.exceptions[..exceptions] {
-            target.extend(index.to_le_bytes());
-            let at = usize::from(index) * width.bytes();
-            target.extend(&source[at..at + width.bytes()]);
-        }
+        put(how, decimal, encoded, &self.integers, target);
+        put_exceptions(width, &self.exceptions[..encoded.exceptions], source, target);
+    }
+}
+
+/// Appends the header of a vector and its packed integers.
+fn put(how: How, decimal: Decimal, encoded: Encoded, integers: &Integers, target: &mut Vec<u8>) {
+    let Encoded { base, bits, exceptions } = encoded;
+    target.extend([decimal.exponent, decimal.factor]);
+    let count = u16::try_from(exceptions).expect("a vector has 1024 values");
+    target.extend(count.to_le_bytes());
+    target.push(u8::try_from(bits).expect("an integer has 64 bits"));
+    target.extend(base.to_le_bytes());
+    let start = target.len();
+    target.resize(start + alp::packed_bytes(bits), 0);
+    how.pack.pack(bits, base, integers, &mut target[start..]);
+}
+
+/// Appends the exceptions of a vector, whose values `source` has.
+fn put_exceptions(width: FloatWidth, indices: &[u16], source: &[u8], target: &mut Vec<u8>) {
+    for &index in indices {
+        target.extend(index.to_le_bytes());
+        let at = usize::from(index) * width.bytes();
+        target.extend(&source[at..at + width.bytes()]);
     }
 }
 
@@ -161,6 +184,10 @@ impl Codec for Alp {
         let vector = self.vector.get_or_insert_default();
         // Nothing is kept from one block to the next.
         vector.found = None;
+        if self.is_wide {
+            wide::write(vector, how, source, target);
+            return Ok(());
+        }
         for piece in source.chunks(VECTOR * width) {
             vector.write(how, piece, target);
         }

@@ -34,6 +34,8 @@ pub struct Facts {
     pub range: Option<(i128, i128)>,
     /// A float is not whole, or is -0.0, NaN or infinite.
     pub fractional: bool,
+    /// A float is NaN or -0.0, for which a dictionary may have other bits.
+    pub ambiguous: bool,
     /// A moment has a fraction of a second.
     pub subsecond: bool,
     /// `None` before the first text.
@@ -54,12 +56,13 @@ impl Facts {
             Arrow::UInt16 => self.integers(array.as_primitive::<UInt16Type>()),
             Arrow::UInt32 => self.integers(array.as_primitive::<UInt32Type>()),
             Arrow::UInt64 => self.integers(array.as_primitive::<UInt64Type>()),
-            Arrow::Float32 if !self.fractional => {
-                let floats = array.as_primitive::<Float32Type>().iter().flatten();
-                self.floats(floats.map(f64::from));
+            Arrow::Float32 => {
+                let floats = array.as_primitive::<Float32Type>();
+                self.floats(|| floats.iter().flatten().map(f64::from));
             }
-            Arrow::Float64 if !self.fractional => {
-                self.floats(array.as_primitive::<Float64Type>().iter().flatten());
+            Arrow::Float64 => {
+                let floats = array.as_primitive::<Float64Type>();
+                self.floats(|| floats.iter().flatten());
             }
             Arrow::Timestamp(unit, _) if !self.subsecond => self.moments(array, *unit),
             Arrow::Utf8View => self.texts(array.as_string_view().iter()),
@@ -89,8 +92,13 @@ impl Facts {
         }
     }
 
-    fn floats(&mut self, values: impl Iterator<Item = f64>) {
-        for value in values {
+    fn floats<I: Iterator<Item = f64>>(&mut self, values: impl Fn() -> I) {
+        let is_ambiguous = |value: f64| value.is_nan() || value == 0.0 && value.is_sign_negative();
+        self.ambiguous = self.ambiguous || values().any(is_ambiguous);
+        if self.fractional {
+            return;
+        }
+        for value in values() {
             let whole = value.fract() == 0.0 && value.abs() < WHOLE_MAX;
             if !whole || (value == 0.0 && value.is_sign_negative()) {
                 self.fractional = true;

@@ -5,6 +5,7 @@
 //! refuses a value that does not, and goes back to the type from before.
 
 pub mod facts;
+mod sketch;
 
 use crate::DataType;
 use crate::PartError;
@@ -15,6 +16,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::ArrowError;
 use arrow_schema::DataType as Arrow;
 use facts::Facts;
+use sketch::Sketch;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tambour_codec::Kind;
@@ -276,7 +278,7 @@ impl Trial<'_> {
     /// A dictionary, if it takes fewer bytes than the better of the two layouts of strings.
     fn text(&self) -> Result<Option<Change>, ChooseError> {
         let (different, rows) = self.different()?;
-        if different * 2 > rows {
+        if different * 2 > rows && self.all_different() * 2 > self.rows() {
             return Ok(None);
         }
         let data_type = self.column.data_type.clone();
@@ -298,8 +300,7 @@ impl Trial<'_> {
         let data_type =
             narrow.as_ref().map_or(&self.column.data_type, |change| &change.data_type).clone();
         // A dictionary of ClickHouse's takes -0.0 for 0.0 and one NaN for another when it merges; of DateTime64 it has none.
-        let without = [DataType::Float32, DataType::Float64].contains(data_type.unwrapped());
-        if without || matches!(data_type.unwrapped(), DataType::DateTime64 { .. }) {
+        if facts.ambiguous || matches!(data_type.unwrapped(), DataType::DateTime64 { .. }) {
             return Ok(narrow);
         }
         let arrays = match &narrow {
@@ -389,11 +390,31 @@ impl Trial<'_> {
             .map_err(|cause| ChooseError::Column { column: self.column.name.clone(), cause })
     }
 
+    fn rows(&self) -> usize {
+        self.arrays.iter().map(Array::len).sum()
+    }
+
+    /// About how many different texts the whole sample has: many of a piece may come again in others.
+    fn all_different(&self) -> usize {
+        let mut sketch = Sketch::default();
+        for array in self.arrays {
+            match array.data_type() {
+                Arrow::Utf8View => texts(array.as_string_view().iter(), &mut sketch),
+                Arrow::Utf8 => texts(array.as_string::<i32>().iter(), &mut sketch),
+                Arrow::LargeUtf8 => texts(array.as_string::<i64>().iter(), &mut sketch),
+                Arrow::BinaryView => texts(array.as_binary_view().iter(), &mut sketch),
+                Arrow::Binary => texts(array.as_binary::<i32>().iter(), &mut sketch),
+                Arrow::LargeBinary => texts(array.as_binary::<i64>().iter(), &mut sketch),
+                _ => return self.rows(),
+            }
+        }
+        sketch.different()
+    }
+
     /// How many different values some pieces of the sample have, of how many rows.
     fn different(&self) -> Result<(usize, usize), ChooseError> {
         let wrong = |cause| ChooseError::Arrow { operation: "counting different values", cause };
-        let total: usize = self.arrays.iter().map(Array::len).sum();
-        let step = (total / PIECES).max(PIECE_ROWS);
+        let step = (self.rows() / PIECES).max(PIECE_ROWS);
         let mut pieces: Vec<ArrayRef> = Vec::new();
         let (mut next, mut start) = (0, 0);
         for array in self.arrays {
@@ -420,6 +441,10 @@ impl Trial<'_> {
         let all = arrow_cast::cast(&all, &wanted).map_err(wrong)?;
         Ok((all.as_any_dictionary().values().len(), rows))
     }
+}
+
+fn texts<T: AsRef<[u8]>>(values: impl Iterator<Item = Option<T>>, sketch: &mut Sketch) {
+    values.flatten().for_each(|text| sketch.add(text.as_ref()));
 }
 
 /// Floats that are whole numbers as integers, moments at whole seconds in the form of their new type.

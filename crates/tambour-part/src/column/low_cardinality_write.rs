@@ -33,6 +33,7 @@ pub(super) struct Writer {
     keys: Keys,
     nullable: bool,
     arrow: Arrow,
+    order: Order,
     /// The keys without the one that stands for NULL.
     interner: Interner,
     /// No record refers to the dictionary under construction yet.
@@ -75,6 +76,40 @@ impl Known {
     }
 }
 
+/// How keys of a fixed width are sorted: as their values are, so that neighbouring values have neighbouring indexes.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Unsigned,
+    Signed,
+    Float,
+}
+
+impl Order {
+    fn of(data_type: &DataType) -> Self {
+        match data_type {
+            DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::Date32 => Self::Signed,
+            DataType::Float32 | DataType::Float64 => Self::Float,
+            _ => Self::Unsigned,
+        }
+    }
+
+    /// Bytes that are in the order of the values; keys are little-endian.
+    fn big_endian(self, key: &[u8]) -> Vec<u8> {
+        let mut bytes: Vec<u8> = key.iter().rev().copied().collect();
+        let is_negative = bytes.first().is_some_and(|first| first & 0x80 != 0);
+        match self {
+            Self::Float if is_negative => bytes.iter_mut().for_each(|byte| *byte = !*byte),
+            Self::Signed | Self::Float => bytes[0] ^= 0x80,
+            Self::Unsigned => {}
+        }
+        bytes
+    }
+}
+
 impl Writer {
     pub(super) fn new(path: &Path, inner: &DataType) -> Result<Self, Fault> {
         let mut writer = Self {
@@ -83,6 +118,7 @@ impl Writer {
             keys: Keys::new(inner)?,
             nullable: inner.is_nullable(),
             arrow: inner.arrow(Strings::Binary),
+            order: Order::of(inner.unwrapped()),
             interner: Interner::new(),
             fresh: true,
             learned: false,
@@ -238,8 +274,10 @@ impl Dictionary for Writer {
         let mut keys: Vec<Box<[u8]>> = self.interner.keys().skip(1).map(Into::into).collect();
         match &self.keys {
             Keys::Strings => keys.sort_unstable(),
-            // Little-endian: the last byte counts most.
-            Keys::Fixed(_) => keys.sort_unstable_by(|a, b| a.iter().rev().cmp(b.iter().rev())),
+            Keys::Fixed(_) => {
+                let order = self.order;
+                keys.sort_by_cached_key(|key| order.big_endian(key));
+            }
         }
         self.interner.clear();
         let default = self.default_key();

@@ -9,7 +9,7 @@ use crate::stream::write::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN};
 use crate::types::Column;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use std::sync::Arc;
-use tambour_codec::choose::Choice;
+use tambour_codec::choose::{Choice, Objective};
 use tambour_codec::spec::CodecSpec;
 
 /// How the strings of a part are laid out.
@@ -31,8 +31,10 @@ pub enum StringLayout {
 const ROWS_MAX: usize = 1 << 17;
 /// ... and memory that they may take.
 const BYTES_MAX: usize = 32 << 20;
-/// Sizes have to save this much of the bytes: inline is what more servers read.
+/// Sizes have to save this much of the bytes, since inline is what more servers read ...
 const GAIN_MIN: f64 = 0.005;
+/// ... and where time counts, they may cost this much: texts are read in one piece then, and lengths without them.
+const LOSS_MAX: f64 = 0.03;
 /// Rows of a granule of the measurement.
 const GRANULE_ROWS: usize = 8192;
 
@@ -118,6 +120,11 @@ impl Opening {
         self.batches.iter().map(|(batch, _)| Arc::clone(batch.column(column))).collect()
     }
 
+    /// Whether any layout makes a difference for a column.
+    fn changes(&self, column: &Column) -> bool {
+        self.candidates.iter().any(|layout| layout.changes(column))
+    }
+
     /// The layout that takes the fewest bytes; `None` if there is nothing to choose.
     pub(super) fn choose(&self, spec: &PartSpec) -> Result<Option<StringLayout>, PartError> {
         if self.candidates.is_empty() {
@@ -126,7 +133,7 @@ impl Opening {
         let mut inline = 0;
         let mut totals = vec![0; self.candidates.len()];
         for (index, (column, codec)) in spec.columns.iter().enumerate() {
-            if !self.candidates.iter().any(|layout| layout.changes(column)) {
+            if !self.changes(column) {
                 continue;
             }
             let arrays = self.values(index);
@@ -150,9 +157,14 @@ impl Opening {
                 *total += sized;
             }
         }
+        let texts = spec.columns.iter().filter(|(column, _)| self.changes(column));
+        let is_fast = texts.flat_map(|(_, codec)| &codec.calls).any(|call| {
+            matches!(Choice::of(call), Some(Ok(choice)) if choice.objective != Objective::Size)
+        });
+        let limit = if is_fast { 1.0 + LOSS_MAX } else { 1.0 - GAIN_MIN };
         let best = self.candidates.iter().zip(totals).min_by_key(|(_, total)| *total);
         Ok(Some(match best {
-            Some((layout, total)) if (total as f64) < inline as f64 * (1.0 - GAIN_MIN) => *layout,
+            Some((layout, total)) if (total as f64) < inline as f64 * limit => *layout,
             _ => StringLayout::Inline,
         }))
     }

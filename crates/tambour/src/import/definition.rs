@@ -7,6 +7,7 @@ use std::path::Path;
 use tambour_codec::CodecError;
 use tambour_codec::block::Encoder;
 use tambour_codec::codec::{Class, Element};
+use tambour_codec::spec::CodecSpec;
 use tambour_part::types::Column;
 use tambour_table::insert::Existing;
 use tambour_table::schema::expression::Expression;
@@ -140,6 +141,9 @@ fn set_codecs(
             definition.codec = Some(own.clone());
         } else if definition.codec.is_none() {
             definition.codec = Some(options.codec_of_all());
+        }
+        if !options.portable {
+            definition.codec = definition.codec.take().map(CodecSpec::with_own);
         }
     }
     let mut codecs = columns.iter().filter_map(|it| it.codec.as_ref());
