@@ -26,6 +26,7 @@ mod error;
 mod exists;
 mod gathered;
 mod grammar;
+mod granules;
 mod joins;
 mod lambda;
 mod lexical;

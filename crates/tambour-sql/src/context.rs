@@ -144,6 +144,8 @@ impl Session {
                 })?;
             schema.register_table(kind.name().to_owned(), Arc::new(table))?;
         }
+        let marks = system::MarksFunction::new(Arc::clone(&registry));
+        context.register_udtf(system::MarksFunction::NAME, Arc::new(marks));
         generated::register_tables(&schema)?;
         vocabulary::register_tables(&schema)?;
         if let Some(catalog) = context.catalog(CATALOG) {
