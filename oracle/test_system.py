@@ -118,3 +118,31 @@ def test_marks(server, tambour, database, table):
     empty = [name for name in known if name not in names]
     for name in empty:
         assert server.run(f"SELECT count() FROM {theirs} WHERE tupleElement(`{name}`, 1) IS NOT NULL") == "0\n", name
+
+
+FORMATS = ["TSV", "TSVWithNamesAndTypes", "TSVRaw", "CSV", "CSVWithNames", "JSONEachRow", "JSONCompactEachRow", "Vertical", "PrettyCompact", "Markdown", "Values",
+           "RowBinaryWithNamesAndTypes", "Native", "Null"]
+STATEMENTS = ["DESCRIBE t", "DESC TABLE t", "DESCRIBE {}.t", "DESCRIBE (SELECT a, d, s AS x, n FROM t)", "DESCRIBE SELECT s, arr FROM t", "DESCRIBE numbers(3)",
+              "DESC TABLE numbers(3)", "DESCRIBE system.one", "SHOW TABLES", "SHOW TABLES FROM {}", "SHOW TABLES LIKE 't%' LIMIT 1", "SHOW TABLES NOT LIKE 't'",
+              "SHOW FULL TABLES", "EXISTS t", "EXISTS TABLE t", "EXISTS TABLE u", "EXISTS DATABASE {}", "EXISTS DATABASE no", "SHOW DATABASES LIKE '{}'",
+              "SHOW COLUMNS FROM t", "SHOW FULL COLUMNS FROM t", "SHOW COLUMNS IN t FROM {} LIKE '%t%' LIMIT 2", "SHOW FIELDS FROM t NOT ILIKE '%T%'",
+              "SHOW COLUMNS FROM t WHERE type = 'Date'", "SHOW INDEX FROM t", "SHOW INDEXES FROM {}.t", "SHOW KEYS FROM t FROM {}", "USE {}"]
+
+
+@pytest.mark.parametrize("table", ["two keys", "times"], indirect=True)
+def test_what_statements_say(server, tambour, database, table):
+    """In each format; what stands behind them is taken as after a query."""
+    ask = table[1]
+    server.run(f"USE {database}")
+    for number, statement in enumerate(STATEMENTS):
+        # Native tells blocks, of which ClickHouse makes several of a UNION.
+        formats = FORMATS if number < 1 else ["TSVWithNamesAndTypes", FORMATS[number % len(FORMATS)]]
+        for format in [it for it in formats if it != "Native" or number < 1]:
+            clause = "" if statement.startswith("USE") else f" FORMAT {format}"
+            theirs = server.session.query(statement.format(database) + clause).bytes().replace(database.encode(), b"default")
+            ours = tambour.call("sql", f"t={server.directory(database, 't')}", statement.format("default") + clause)
+            got, expected = (it.decode(errors='replace') for it in (ours.stdout, theirs))
+            assert (statement, format, ours.stderr, got) == (statement, format, b'', expected)
+    assert ask("SHOW CREATE TABLE t FORMAT TSVRaw").startswith("CREATE TABLE t\n(\n    `a` UInt32 COMMENT 'the \\'key\\'',\n")
+    clauses = "DESCRIBE t {} FORMAT CSV", "DESCRIBE t FORMAT CSV {}"
+    assert len({ask(clause.format("SETTINGS max_threads = 1")) for clause in clauses}) == 1
