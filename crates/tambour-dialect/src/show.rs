@@ -164,7 +164,7 @@ fn words(text: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
 
 /// `DESCRIBE t` is `DESCRIBE TABLE t` for the parser, and what is not a name of a table is a query.
 fn describe(tokens: &mut Vec<TokenWithSpan>, first: usize) -> Result<(), DialectError> {
-    let Some(mut operand) = next(tokens, first) else { return Ok(()) };
+    let Some(operand) = next(tokens, first) else { return Ok(()) };
     let is_table = is_keyword(&tokens[operand].token, Keyword::TABLE);
     if let Some(after) = next(tokens, operand).filter(|_| is_table) {
         tokens.drain(operand..after);
@@ -172,22 +172,32 @@ fn describe(tokens: &mut Vec<TokenWithSpan>, first: usize) -> Result<(), Dialect
         return Ok(());
     }
     let is_end = |it: &TokenWithSpan| matches!(it.token, Token::SemiColon | Token::EOF);
-    operand = operand.min(tokens.len());
     let end = tokens.iter().position(is_end).unwrap_or(tokens.len());
     let is = |keyword| tokens.get(operand).is_some_and(|it| is_keyword(&it.token, keyword));
-    let (head, is_wrapped) = if tokens.get(operand).is_some_and(|it| it.token == Token::LParen) {
+    // The parser takes a query as it is.
+    if is(Keyword::SELECT) || is(Keyword::WITH) || tokens.get(operand).is_some_and(is_open) {
         return Ok(());
-    } else if is(Keyword::SELECT) || is(Keyword::WITH) {
-        ("(", true)
-    } else if next(tokens, operand).is_some_and(|it| tokens[it].token == Token::LParen) {
-        ("(SELECT * FROM ", true)
-    } else {
-        ("TABLE ", false)
-    };
-    if is_wrapped {
-        tokens.splice(end..end, words(")")?);
     }
-    tokens.splice(operand..operand, words(head)?);
+    let is_call = next(tokens, operand).is_some_and(|it| is_open(&tokens[it]));
+    let head = if is_call { "(SELECT * FROM " } else { "TABLE " };
+    if is_call {
+        splice(tokens, end, ")")?;
+    }
+    splice(tokens, operand, head)
+}
+
+fn is_open(token: &TokenWithSpan) -> bool {
+    token.token == Token::LParen
+}
+
+/// Puts words in front of a token, at whose place errors find them.
+fn splice(tokens: &mut Vec<TokenWithSpan>, at: usize, text: &str) -> Result<(), DialectError> {
+    let span = tokens.get(at).or(tokens.last()).map(|it| it.span);
+    let mut added = words(text)?;
+    for token in &mut added {
+        token.span = span.unwrap_or(token.span);
+    }
+    tokens.splice(at..at, added);
     Ok(())
 }
 
