@@ -1,6 +1,6 @@
 //! The grammar that statements are parsed with: the parser library's ClickHouse, with what it lacks.
 
-use super::{postfix, scalar, statement};
+use super::{postfix, scalar, show};
 use datafusion::sql::sqlparser::ast::{Expr, Statement};
 use datafusion::sql::sqlparser::dialect::{ClickHouseDialect, Dialect};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS};
@@ -86,7 +86,7 @@ impl Dialect for Grammar {
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
-        scalar::parse(parser).or_else(|| statement::exists(parser))
+        scalar::parse(parser).or_else(|| show::parse(parser)).or_else(|| show::exists(parser))
     }
 
     /// Without AS, `SELECT 1 FORMAT TSV` is a clause and no name.

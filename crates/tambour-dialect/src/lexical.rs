@@ -4,7 +4,7 @@
 
 use super::{
     array_join, change, columns, joins, limits, members, merged, parentheses, refused, retype,
-    scalar, within,
+    scalar, show, within,
 };
 use crate::DialectError;
 use datafusion::error::DataFusionError;
@@ -26,6 +26,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
         }
         index += 1;
     }
+    show::from_for_in(&mut tokens);
     last_commas(&mut tokens);
     parentheses::arrange(&mut tokens);
     change::arrange(&mut tokens);

@@ -26,6 +26,7 @@ mod error;
 mod exists;
 mod gathered;
 mod grammar;
+mod granules;
 mod joins;
 mod lambda;
 mod lexical;
@@ -52,6 +53,7 @@ mod sample;
 mod scalar;
 mod sets;
 mod settings;
+mod show;
 mod spread;
 mod statement;
 mod temporary;
@@ -71,6 +73,7 @@ use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use grammar::Grammar;
+use show::Asked;
 use std::ops::ControlFlow;
 use walk::walk_mut;
 
@@ -84,7 +87,7 @@ pub use outermost::{Fill, Place};
 pub use sample::Sampling;
 pub use settings::Switches;
 pub use settings::{is_switch, known as known_settings};
-pub use statement::Task;
+pub use statement::{Listed, Listing, Task};
 pub use temporary::{Temporary, temporary};
 
 /// The database of tables that name none.
@@ -156,15 +159,15 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectEr
     }
     let explained = statement::plain_explain(sql)?;
     let sql = explained.as_deref().unwrap_or(sql);
-    let described = with_table_keyword(sql);
-    let tokens = lexical::tokens(described.as_deref().unwrap_or(sql))?;
+    let mut tokens = lexical::tokens(sql)?;
     check_limits(&tokens)?;
+    let mut asked = show::arrange(&mut tokens)?;
     let mut parser = DFParserBuilder::new(tokens)
         .with_dialect(&Grammar)
         .with_recursion_limit(NESTING_MAX)
         .build()?;
     let statements = parser.parse_statements()?.into_iter();
-    statements.map(|statement| rewritten(statement, catalog)).collect()
+    statements.map(|it| rewritten_as(it, catalog, std::mem::take(&mut asked))).collect()
 }
 
 /// A query of ours, which is not rewritten yet.
@@ -181,7 +184,15 @@ pub fn prepare_query(query: &Query, catalog: &Catalog) -> Result<Prepared, Diale
     rewritten(Statement::Statement(Box::new(sql)), catalog)
 }
 
-fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, DialectError> {
+fn rewritten(statement: Statement, catalog: &Catalog) -> Result<Prepared, DialectError> {
+    rewritten_as(statement, catalog, Asked::default())
+}
+
+fn rewritten_as(
+    mut statement: Statement,
+    catalog: &Catalog,
+    asked: Asked,
+) -> Result<Prepared, DialectError> {
     if let Some(change) = change::of(&statement)? {
         let task = Task::Change(Box::new(change));
         let ending = Ending::default();
@@ -210,19 +221,22 @@ fn rewritten(mut statement: Statement, catalog: &Catalog) -> Result<Prepared, Di
         ending.totals = Some(Statement::Statement(Box::new(sql)));
     }
     let task = statement::translate(&mut statement, &mut rewriter.notes)?;
+    let task = asked.task.unwrap_or(task);
     let mut format = None;
+    if let Some(mut query) = asked.clauses {
+        rewriter.notes.extend(rewrite::applied(&mut query, &mut ending.switches)?);
+        format = query.format_clause.take();
+    }
     if let Some(sql) = innermost(&mut statement) {
-        format =
-            outer_query(sql).and_then(|query| query.format_clause.take()).map(
-                |clause| match clause {
-                    FormatClause::Identifier(name) => name.value,
-                    FormatClause::Null => "Null".to_owned(),
-                },
-            );
+        format = outer_query(sql).and_then(|query| query.format_clause.take()).or(format);
         if let ControlFlow::Break(error) = walk_mut(sql, &mut rewriter) {
             return Err(error);
         }
     }
+    let format = format.map(|clause| match clause {
+        FormatClause::Identifier(name) => name.value,
+        FormatClause::Null => "Null".to_owned(),
+    });
     ending.has_prewhere = rewriter.has_prewhere;
     Ok(Prepared { statement, format, notes: rewriter.notes, task, ending })
 }
@@ -244,19 +258,6 @@ fn outer_query(sql: &mut Sql) -> Option<&mut Query> {
         Sql::Query(query) => Some(query),
         _ => None,
     }
-}
-
-/// The parser knows `DESCRIBE TABLE t` only; ClickHouse takes `DESCRIBE t` and `DESC t` too.
-fn with_table_keyword(sql: &str) -> Option<String> {
-    let mut words = sql.split_whitespace();
-    let (first, second) = (words.next()?, words.next()?);
-    let is_describe = ["DESCRIBE", "DESC"].iter().any(|word| word.eq_ignore_ascii_case(first));
-    let is_known = second.eq_ignore_ascii_case("TABLE") || second.starts_with('(');
-    if !is_describe || is_known {
-        return None;
-    }
-    let rest = sql.trim_start().get(first.len()..)?;
-    Some(format!("DESCRIBE TABLE {rest}"))
 }
 
 /// True of CREATE TABLE: like ALTER TABLE of columns, the parser does not see it, since the keys, engines and types of tables

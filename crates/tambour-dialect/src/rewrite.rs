@@ -3,9 +3,9 @@
 use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
-    alias, ambiguous, array_join, call, exists, joins, lambda, lifted, limits, merged, naming,
-    original, outermost, refused, retype, sample, scalar, settings, unions, unstored, using,
-    values, within,
+    alias, ambiguous, array_join, call, exists, granules, joins, lambda, lifted, limits, merged,
+    naming, original, outermost, refused, retype, sample, scalar, settings, unions, unstored,
+    using, values, within,
 };
 use crate::DialectError;
 use crate::marks::Strictness;
@@ -58,7 +58,8 @@ impl VisitorMut for Rewriter<'_> {
     fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<DialectError> {
         let sampled = sample::translate(table, self.catalog);
         let merged = sampled.and_then(|()| merged::translate(table, &self.queries));
-        flow(merged.and_then(|()| check_table(table)).and_then(|()| values::rewrite(table)))
+        let checked = merged.and_then(|()| check_table(table));
+        flow(checked.and_then(|()| granules::rewrite(table)).and_then(|()| values::rewrite(table)))
     }
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         retype::numbers_within(expr);

@@ -3,20 +3,16 @@
 use super::change::Change;
 use super::grammar::Grammar;
 use super::settings::Switches;
-use super::{refused, settings};
+use super::{refused, settings, show};
 use crate::DialectError;
-use crate::marks::MERGED;
 use crate::{DATABASE, READ_ONLY};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    DescribeAlias, ObjectName, ObjectNamePart, ObjectType, Set, ShowCreateObject,
-    ShowStatementFilter, ShowStatementFilterPosition, ShowStatementOptions, Statement as Sql,
+    DescribeAlias, ObjectName, ObjectNamePart, ObjectType, Set, Statement as Sql, Use,
 };
-use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
 
 /// What is asked about a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +21,10 @@ pub enum Task {
     Rows,
     /// The names and types of its columns.
     Description,
+    /// What the statement of a table says of its columns; the statement is a query of it.
+    Columns(TableReference),
+    /// Columns or indexes of a table as SHOW has them; the statement is a query of it.
+    Listing(Box<Listing>),
     /// The CREATE TABLE statement of a table; the statement is a query of it.
     Definition(TableReference),
     /// Switches for the statements that follow.
@@ -33,6 +33,31 @@ pub enum Task {
     Change(Box<Change>),
     /// Nothing: it has no effect here.
     Nothing,
+}
+
+/// What SHOW lists of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// Its columns; with FULL also comments.
+    Columns {
+        /// FULL.
+        is_full: bool,
+    },
+    /// Its keys and skip indexes.
+    Indexes,
+}
+
+/// SHOW COLUMNS or SHOW INDEX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// What is listed.
+    pub listed: Listed,
+    /// Of which table.
+    pub table: TableReference,
+    /// Which rows are wanted; the text of an expression.
+    pub condition: Option<String>,
+    /// How many at most.
+    pub limit: Option<u64>,
 }
 
 /// Refuses what is not known to read only, by the words with which it begins.
@@ -52,16 +77,20 @@ fn check_sql(sql: &Sql) -> Result<(), DialectError> {
         Sql::Query(_)
         | Sql::Explain { .. }
         | Sql::ExplainTable { .. }
-        | Sql::ShowTables { .. }
-        | Sql::ShowColumns { .. }
-        | Sql::ShowCreate { .. }
-        | Sql::ShowDatabases { .. }
-        | Sql::ShowSchemas { .. }
-        | Sql::ShowVariable { .. }
-        | Sql::ShowFunctions { .. }
         | Sql::Set(_)
         | Sql::CreateView(_)
         | Sql::Drop { object_type: ObjectType::View, .. } => Ok(()),
+        Sql::ShowVariable { variable } => {
+            let word = variable.first().map_or("", |word| word.value.as_str());
+            show::refusal(word).map_or(Ok(()), |(clause, reason)| Err(refused(clause, reason)))
+        }
+        Sql::Use(name) if is_default(name) => Ok(()),
+        Sql::Use(name) => {
+            let name = name.to_string();
+            let name = name.split_whitespace().last().unwrap_or_default();
+            let reason = format!("write the database in front of each table: {name}.t");
+            Err(refused(format!("USE {name}"), reason))
+        }
         Sql::Insert(_) => changes("INSERT"),
         Sql::Update(_) => changes("UPDATE"),
         Sql::Delete(_) => changes("DELETE"),
@@ -97,31 +126,10 @@ pub(super) fn translate(
             **sql = query;
             return Ok(Task::Description);
         }
-        Sql::ExplainTable { table_name, .. } => (Task::Description, all_of(table_name)),
-        Sql::ShowColumns { show_options, .. } => match parent(show_options) {
-            Some(table) => (Task::Description, all_of(table)),
-            None => return Err(refused("SHOW COLUMNS of nothing", "it takes FROM and a table")),
-        },
-        Sql::ShowCreate {
-            obj_type: ShowCreateObject::Table | ShowCreateObject::View,
-            obj_name,
-        } => (Task::Definition(reference(obj_name)?), all_of(obj_name)),
-        Sql::ShowTables { show_options, .. } => (Task::Rows, tables(show_options)?),
-        Sql::ShowFunctions { filter } => (
-            Task::Rows,
-            format!(
-                "SELECT name, is_aggregate, case_insensitive FROM system.functions {} ORDER BY name",
-                condition(filter.as_ref())?
-            ),
-        ),
-        Sql::ShowDatabases { .. } | Sql::ShowSchemas { .. } => (
-            Task::Rows,
-            // Those that nobody types are ours.
-            format!(
-                "SELECT schema_name AS name FROM information_schema.schemata \
-                 WHERE schema_name <> '{MERGED}' ORDER BY name"
-            ),
-        ),
+        Sql::ExplainTable { table_name, .. } => {
+            (Task::Columns(reference(table_name)?), all_of(table_name))
+        }
+        Sql::Use(_) => return Ok(Task::Nothing),
         Sql::Set(set) => return assignments(set, notes),
         _ => return Ok(Task::Rows),
     };
@@ -134,7 +142,7 @@ fn nothing() -> Sql {
     Sql::Commit { chain: false, end: false, modifier: None }
 }
 
-fn parsed(sql: &str) -> Result<Sql, ParserError> {
+pub(super) fn parsed(sql: &str) -> Result<Sql, ParserError> {
     Parser::new(&Grammar).try_with_sql(sql)?.parse_statement()
 }
 
@@ -143,17 +151,12 @@ fn all_of(table: &ObjectName) -> String {
 }
 
 /// A text as SQL writes it.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// The table or database after FROM.
-fn parent(options: &ShowStatementOptions) -> Option<&ObjectName> {
-    options.show_in.as_ref()?.parent_name.as_ref()
-}
-
 /// The database, if there is one, and the name.
-fn path(name: &ObjectName) -> Result<(Option<&str>, &str), DialectError> {
+pub(super) fn path(name: &ObjectName) -> Result<(Option<&str>, &str), DialectError> {
     match name.0.as_slice() {
         [ObjectNamePart::Identifier(table)] => Ok((None, &table.value)),
         [ObjectNamePart::Identifier(database), ObjectNamePart::Identifier(table)] => {
@@ -163,42 +166,22 @@ fn path(name: &ObjectName) -> Result<(Option<&str>, &str), DialectError> {
     }
 }
 
-fn reference(name: &ObjectName) -> Result<TableReference, DialectError> {
+pub(super) fn reference(name: &ObjectName) -> Result<TableReference, DialectError> {
     Ok(match path(name)? {
         (Some(database), table) => TableReference::partial(database, table),
         (None, table) => TableReference::bare(table),
     })
 }
 
-/// The condition of `LIKE '…'` after SHOW.
-fn condition(filter: Option<&ShowStatementFilter>) -> Result<String, DialectError> {
-    Ok(match filter {
-        None => String::new(),
-        Some(ShowStatementFilter::Like(pattern)) => format!("WHERE name LIKE {}", quoted(pattern)),
-        Some(ShowStatementFilter::ILike(pattern)) => {
-            format!("WHERE name ILIKE {}", quoted(pattern))
+/// True of USE with the database that there is.
+fn is_default(name: &Use) -> bool {
+    match name {
+        Use::Default => true,
+        Use::Object(name) | Use::Database(name) | Use::Schema(name) => {
+            matches!(path(name), Ok((None, DATABASE)))
         }
-        Some(ShowStatementFilter::Where(condition)) => format!("WHERE {condition}"),
-        Some(ShowStatementFilter::NoKeyword(text)) => {
-            return Err(refused(format!("SHOW ... {text}"), "write LIKE in front of it"));
-        }
-    })
-}
-
-fn tables(options: &ShowStatementOptions) -> Result<String, DialectError> {
-    let database = match parent(options) {
-        Some(name) => path(name)?.1,
-        None => DATABASE,
-    };
-    let condition = condition(options.filter_position.as_ref().map(|position| match position {
-        ShowStatementFilterPosition::Infix(filter)
-        | ShowStatementFilterPosition::Suffix(filter) => filter,
-    }))?;
-    Ok(format!(
-        "SELECT name FROM (SELECT table_name AS name FROM information_schema.tables \
-         WHERE table_schema = {}) {condition} ORDER BY name",
-        quoted(database)
-    ))
+        _ => false,
+    }
 }
 
 /// `SET max_threads = 1` is for a server; the engine's own settings begin with its name.
@@ -223,25 +206,6 @@ fn assignments(set: &Set, notes: &mut Vec<String>) -> Result<Task, DialectError>
         notes.extend(note.map(|note| note.replacen("SETTINGS", "SET", 1)));
     }
     Ok(if switches.is_some() { Task::Switch(switches) } else { Task::Nothing })
-}
-
-/// Parses `EXISTS TABLE t`; `None` if the statement is another one.
-pub(super) fn exists(parser: &mut Parser<'_>) -> Option<Result<Sql, ParserError>> {
-    if !parser.peek_keyword(Keyword::EXISTS) || parser.peek_nth_token(1).token == Token::LParen {
-        return None;
-    }
-    parser.next_token();
-    let _ = parser.parse_keyword(Keyword::TABLE) || parser.parse_keyword(Keyword::VIEW);
-    Some(parser.parse_object_name(false).and_then(|name| {
-        let (database, table) =
-            path(&name).map_err(|error| ParserError::ParserError(error.to_string()))?;
-        parsed(&format!(
-            "SELECT toUInt8(if(count() > 0, 1, 0)) AS result FROM information_schema.tables \
-             WHERE table_schema = {} AND table_name = {}",
-            quoted(database.unwrap_or(DATABASE)),
-            quoted(table)
-        ))
-    }))
 }
 
 /// EXPLAIN without the words that choose one of ClickHouse's plans: there is one plan here, with the indexes in it. Spaces

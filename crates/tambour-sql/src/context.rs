@@ -144,6 +144,8 @@ impl Session {
                 })?;
             schema.register_table(kind.name().to_owned(), Arc::new(table))?;
         }
+        let marks = system::MarksFunction::new(Arc::clone(&registry));
+        context.register_udtf(system::MarksFunction::NAME, Arc::new(marks));
         generated::register_tables(&schema)?;
         vocabulary::register_tables(&schema)?;
         if let Some(catalog) = context.catalog(CATALOG) {
@@ -306,8 +308,14 @@ impl Session {
                 self.context.execute_logical_plan(plan).await?
             }
             Task::Description => {
-                self.context.read_batch(describe::columns(plan.schema().inner())?)?
+                let columns = describe::plain(plan.schema().inner());
+                self.context.read_batch(describe::columns(&columns)?)?
             }
+            Task::Columns(table) => {
+                let columns = self.columns_of(&table, plan.schema().inner());
+                self.context.read_batch(describe::columns(&columns)?)?
+            }
+            Task::Listing(listing) => self.listed(&listing, plan.schema().inner())?,
             Task::Definition(table) => self.definition(table).await?,
         };
         let Ending { totals, fill, .. } = ending;
@@ -402,6 +410,10 @@ impl Session {
     }
     /// The CREATE TABLE statement of a table.
     async fn definition(&self, name: TableReference) -> Result<DataFrame, SqlError> {
+        let known = self.table_of(&name);
+        if let Some(statement) = known.and_then(|table| system::statement(name.table(), &table)) {
+            return Ok(self.context.read_batch(describe::definition(&statement.to_string())?)?);
+        }
         let provider = self.context.table_provider(name.clone()).await?;
         let Some(statement) = provider.get_table_definition() else {
             return Err(SqlError::refused(
@@ -434,10 +446,19 @@ impl Session {
         let own = format!("{CATALOG}.{}.", system::DATABASE);
         let name = name.strip_prefix(&own).unwrap_or(name);
         let name = name.strip_prefix(&format!("{CATALOG}.")).unwrap_or(name).to_owned();
-        SqlError::UnknownTable {
-            name,
-            tables: self.tables().into_iter().map(|(name, _)| name).collect(),
-        }
+        let tables = if name.starts_with(&format!("{}.", system::SCHEMA)) {
+            self.system_tables()
+        } else {
+            self.tables().into_iter().map(|(name, _)| name).collect()
+        };
+        SqlError::UnknownTable { name, tables }
+    }
+    /// Names of the system tables, with their database.
+    fn system_tables(&self) -> Vec<String> {
+        let schema = self.context.catalog(CATALOG).and_then(|it| it.schema(system::SCHEMA));
+        let mut names = schema.map(|schema| schema.table_names()).unwrap_or_default();
+        names.sort_unstable();
+        names.into_iter().map(|name| format!("{}.{name}", system::SCHEMA)).collect()
     }
     /// Names of all functions, for completion.
     pub fn function_names(&self) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! ClickHouse's names of types: `DESCRIBE`, `SHOW CREATE TABLE`, `toTypeName`.
 
 use crate::functions::is_variant;
+use crate::system::Shown;
 use crate::{SqlError, results};
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, Schema, SchemaRef};
@@ -43,12 +44,63 @@ pub(crate) fn lines(name: &str, lines: Vec<String>) -> Result<RecordBatch> {
     texts(vec![(name, lines)])
 }
 
-/// Names and types of a schema.
-pub(crate) fn columns(schema: &SchemaRef) -> Result<RecordBatch> {
+/// The columns of a schema, of which nothing is known but names and types.
+pub(crate) fn plain(schema: &SchemaRef) -> Vec<Shown> {
     let schema = results::restored(schema);
-    let names = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let types = schema.fields().iter().map(|field| type_name(field)).collect();
-    texts(vec![("name", names), ("type", types)])
+    let of = |field: &Arc<Field>| Shown {
+        name: field.name().clone(),
+        data_type: type_name(field),
+        ..Shown::default()
+    };
+    schema.fields().iter().map(of).collect()
+}
+
+/// What DESCRIBE says of columns.
+pub(crate) fn columns(columns: &[Shown]) -> Result<RecordBatch> {
+    let of = |part: fn(&Shown) -> &str| columns.iter().map(|it| part(it).to_owned()).collect();
+    texts(vec![
+        ("name", of(|it| &it.name)),
+        ("type", columns.iter().map(|it| spread(&it.data_type)).collect()),
+        ("default_type", of(|it| it.default_kind)),
+        ("default_expression", of(|it| &it.default)),
+        ("comment", of(|it| &it.comment)),
+        ("codec_expression", of(|it| &it.codec)),
+        ("ttl_expression", of(|it| &it.ttl)),
+    ])
+}
+
+/// A type with the elements of its tuples on lines of their own.
+fn spread(data_type: &str) -> String {
+    let mut text = String::with_capacity(data_type.len());
+    // Whether each open parenthesis is that of a tuple.
+    let mut open: Vec<bool> = Vec::new();
+    let mut quote = None;
+    let mut is_escaped = false;
+    let mut characters = data_type.chars().peekable();
+    while let Some(character) = characters.next() {
+        text.push(character);
+        if let Some(end) = quote {
+            quote = quote.filter(|_| is_escaped || character != end);
+            is_escaped = !is_escaped && character == '\\';
+            continue;
+        }
+        match character {
+            '\'' | '`' => quote = Some(character),
+            '(' => open.push(["Tuple(", "Nested("].iter().any(|it| text.ends_with(it))),
+            ')' => {
+                open.pop();
+            }
+            _ => {}
+        }
+        let is_begun = matches!(character, '(' | ',') && open.last() == Some(&true);
+        if is_begun && characters.peek() != Some(&')') {
+            while characters.next_if_eq(&' ').is_some() {}
+            let depth = open.iter().filter(|is_tuple| **is_tuple).count();
+            text.push('\n');
+            text.push_str(&"    ".repeat(depth));
+        }
+    }
+    text
 }
 
 /// The columns of a table that holds results of a schema.
@@ -146,6 +198,20 @@ pub(crate) fn narrowest(number: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn elements_of_tuples_have_their_lines() {
+        for (name, expected) in [
+            ("Map(String, Array(UInt8))", "Map(String, Array(UInt8))"),
+            ("Array(Tuple(x UInt8, y String))", "Array(Tuple(\n    x UInt8,\n    y String))"),
+            (
+                "Tuple(Enum8('a, (' = 1), Tuple(Decimal(9, 2)))",
+                "Tuple(\n    Enum8('a, (' = 1),\n    Tuple(\n        Decimal(9, 2)))",
+            ),
+        ] {
+            assert_eq!(spread(name), expected);
+        }
+    }
 
     #[test]
     fn numbers_are_as_narrow_as_they_can_be() {

@@ -14,6 +14,7 @@ pub mod functions;
 mod generated;
 mod guard;
 mod handed;
+mod listing;
 mod merged;
 mod paste;
 pub mod records;

@@ -216,26 +216,31 @@ mod tests {
                 ls\tLowCardinality(String)\nd\tDate\nt\tDateTime\nb\tDateTime(\\'Europe/Berlin\\')\n\
                 t3\tDateTime64(3)\ne\tEnum8(\\'red\\' = 1, \\'green\\' = 2)\na\tArray(UInt32)\n\
                 u\tUUID\nip\tIPv4\nfs\tFixedString(4)\nmp\tMap(String, UInt32)\nz\tFloat64\ny\tBool\n";
+            let described = columns.replace('\n', "\t\t\t\t\t\n");
             for statement in [
                 "DESCRIBE t",
                 "desc t",
                 "DESCRIBE TABLE default.t",
                 "DESCRIBE (SELECT * FROM t)",
-                "SHOW COLUMNS FROM t",
+                "DESCRIBE SELECT * FROM t",
+                "DESC TABLE t SETTINGS max_threads = 1 FORMAT TSV",
             ] {
-                assert_eq!(answer(&session, statement).await.unwrap(), columns, "{statement}");
+                assert_eq!(answer(&session, statement).await.unwrap(), described, "{statement}");
             }
             let computed = "DESCRIBE (SELECT k + 1 AS x, n, n, toString(k) FROM t)";
             assert_eq!(
-                answer(&session, computed).await.unwrap(),
+                answer(&session, computed).await.unwrap().replace("\t\t\t\t\t", ""),
                 "x\tUInt64\nn\tNullable(Int64)\nn\tNullable(Int64)\ntoString(k)\tString\n"
             );
+            let fields = answer(&session, "SHOW COLUMNS FROM t LIKE 'n%' LIMIT 1").await.unwrap();
+            assert_eq!(fields, "n\tNullable(Int64)\tYES\t\t\\N\t\n");
             let databases = answer(&session, "SHOW DATABASES").await.unwrap();
             assert_eq!(databases, "default\nsystem\n");
             let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
             assert_eq!(
                 tables,
-                "codecs\ncolumns\ndata_skipping_indices\ndetached_parts\nfunctions\nmerges\nmutations\nnumbers\none\nparts\nsettings\ntables\n"
+                "codecs\ncolumns\ndata_skipping_indices\ndatabases\ndetached_parts\nfunctions\nmerges\nmutations\nnumbers\none\nparts\n\
+                 parts_columns\nprojection_parts\nprojections\nsettings\ntables\n"
             );
             assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
             for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {

@@ -1,6 +1,7 @@
 //! An opened part: its metadata, all of it checked, and readers of its columns.
 
 mod damaged;
+mod facts;
 mod files;
 mod keys;
 mod layouts;
@@ -29,6 +30,7 @@ use tambour_storage::{Lock, Storage};
 pub use crate::budget::BATCH_BYTES_MAX;
 pub use crate::read::{CACHED_GRANULES_MAX, PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
+pub use facts::{StreamMarks, Totals};
 pub use skip::{SkipFile, SkipSizes};
 pub(crate) use view::single;
 pub use view::{Derive, Seen, SeenKey, Source, View};

@@ -4,11 +4,9 @@
 //! a server's there may be others: what its files `mutation_….txt` say, which parts have had it or have not.
 
 use super::{Sheet, Tables, place};
-use arrow::array::{ArrayRef, Float64Array, ListBuilder, StringViewBuilder, TimestampSecondArray};
 use arrow::compute::kernels::cast_utils::string_to_timestamp_nanos;
 use std::path::Path;
 use std::sync::Arc;
-use tambour_part::types::{DataType, Strings};
 use tambour_storage::{Storage, StorageError};
 use tambour_table::task::{Doing, Task, tasks};
 use tambour_table::{PartName, Table, TableError};
@@ -67,27 +65,25 @@ impl MergeRow {
     }
 }
 
-pub(super) fn merges(tables: Tables<'_>, now_ms: u64) -> Sheet {
+pub(super) fn merges(sheet: &mut Sheet, tables: Tables<'_>, now_ms: u64) {
     let mut rows = Vec::new();
     for entry in tables {
         let doing = tasks(entry.1.storage().as_ref(), entry.1.path());
         rows.extend(doing.into_iter().filter_map(|doing| MergeRow::of(entry, doing)));
     }
     let rows = rows.as_slice();
-    let mut sheet = Sheet::default();
     sheet.text("database", rows, |row| row.database.clone());
     sheet.text("table", rows, |row| row.table.clone());
     sheet.real("elapsed", rows, |row| now_ms.saturating_sub(row.since_ms) as f64 / 1000.0);
     sheet.real("progress", rows, |row| row.rows_written as f64 / row.rows.max(1) as f64);
     sheet.number("num_parts", rows, |row| row.sources.len() as u64);
-    sheet.texts("source_part_names", rows, |row| &row.sources);
+    sheet.texts("source_part_names", rows, |row| row.sources.clone());
     sheet.text("result_part_name", rows, |row| row.result.clone());
     sheet.text("partition_id", rows, |row| row.partition.clone());
     sheet.flag("is_mutation", rows, |row| row.is_mutation);
     sheet.number("total_size_bytes_compressed", rows, |row| row.bytes);
     sheet.number("rows_written", rows, |row| row.rows_written);
     sheet.number("process_id", rows, |row| row.process.into());
-    sheet
 }
 
 /// A mutation.
@@ -104,7 +100,7 @@ struct MutationRow {
     process: u32,
 }
 
-pub(super) fn mutations(tables: Tables<'_>) -> Result<Sheet, TableError> {
+pub(super) fn mutations(sheet: &mut Sheet, tables: Tables<'_>) -> Result<(), TableError> {
     let mut rows = Vec::new();
     for (name, table) in tables {
         let (database, own) = place(name, table);
@@ -117,18 +113,17 @@ pub(super) fn mutations(tables: Tables<'_>) -> Result<Sheet, TableError> {
         rows.append(&mut found);
     }
     let rows = rows.as_slice();
-    let mut sheet = Sheet::default();
     sheet.text("database", rows, |row| row.database.clone());
     sheet.text("table", rows, |row| row.table.clone());
     sheet.text("mutation_id", rows, |row| row.id.clone());
     sheet.text("command", rows, |row| row.command.clone());
     sheet.time("create_time", rows, |row| row.created);
-    sheet.texts("parts_in_progress_names", rows, |row| &row.in_progress);
-    sheet.texts("parts_to_do_names", rows, |row| &row.to_do);
+    sheet.texts("parts_in_progress_names", rows, |row| row.in_progress.clone());
+    sheet.texts("parts_to_do_names", rows, |row| row.to_do.clone());
     sheet.signed("parts_to_do", rows, |row| row.to_do.len() as u64);
     sheet.flag("is_done", rows, |row| row.is_done);
     sheet.number("process_id", rows, |row| row.process.into());
-    Ok(sheet)
+    Ok(())
 }
 
 /// One of this program's, which runs or waits.
@@ -195,37 +190,6 @@ fn mutation_number(name: &str) -> Option<u64> {
 /// `2024-02-03 04:05:06` as seconds since 1970.
 fn seconds(text: &str) -> Option<i64> {
     Some(string_to_timestamp_nanos(text.trim()).ok()?.div_euclid(1_000_000_000))
-}
-
-impl Sheet {
-    fn real<R>(&mut self, name: &str, rows: &[R], value: impl Fn(&R) -> f64) {
-        let values = Float64Array::from_iter_values(rows.iter().map(value));
-        self.add(name, &DataType::Float64, Arc::new(values));
-    }
-
-    fn time<R>(&mut self, name: &str, rows: &[R], value: impl Fn(&R) -> i64) {
-        let data_type = DataType::DateTime { zone: None };
-        let seconds = TimestampSecondArray::from_iter_values(rows.iter().map(value));
-        let stored = data_type.arrow(Strings::Utf8);
-        let values: ArrayRef =
-            arrow::compute::cast(&seconds, &stored).unwrap_or_else(|_| Arc::new(seconds));
-        self.add(name, &data_type, values);
-    }
-
-    fn texts<R>(&mut self, name: &str, rows: &[R], value: impl Fn(&R) -> &Vec<String>) {
-        let data_type = DataType::Array(Box::new(DataType::String));
-        let arrow::datatypes::DataType::List(item) = data_type.arrow(Strings::Utf8) else {
-            unreachable!("an array is a list")
-        };
-        let mut values = ListBuilder::new(StringViewBuilder::new()).with_field(item);
-        for row in rows {
-            for text in value(row) {
-                values.values().append_value(text);
-            }
-            values.append(true);
-        }
-        self.add(name, &data_type, Arc::new(values.finish()));
-    }
 }
 
 #[cfg(test)]

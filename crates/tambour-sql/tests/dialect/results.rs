@@ -104,8 +104,32 @@ fn format_and_settings_are_taken_out() {
         assert_eq!(query.notes(), ["SETTINGS max_threads = 1 has no effect here"]);
         assert_eq!(session.sql("SELECT 1 FORMAT Null").await.unwrap().format(), Some("Null"));
         assert_eq!(session.sql("EXPLAIN SELECT uniq(k) FROM t").await.unwrap().format(), None);
-        for statement in ["DESCRIBE t", "DESC TABLE t", "SHOW TABLES"] {
-            session.sql(statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+        for statement in ["DESCRIBE t", "DESC TABLE t", "SHOW TABLES", "EXISTS t", "SHOW CREATE x"]
+        {
+            let with = format!("{statement} SETTINGS max_threads = 1 FORMAT CSV;");
+            match session.sql(&with).await {
+                Ok(query) => {
+                    assert_eq!(query.format(), Some("CSV"), "{with}");
+                    assert_eq!(query.notes().len(), 1, "{with}");
+                    assert!(session.sql(statement).await.unwrap().format().is_none());
+                }
+                Err(error) => assert_eq!(error.kind(), Kind::NotFound, "{with}: {error:?}"),
+            }
+        }
+        // Words of clauses are names elsewhere.
+        for (statement, refusal) in [
+            ("DESCRIBE settings", "there is no table \"settings\""),
+            ("DESCRIBE system.settings", ""),
+            ("SHOW SETTINGS FORMAT CSV", ""),
+            ("USE default", ""),
+            ("USE shop", "write the database in front of each table: shop.t"),
+            ("SHOW PROCESSLIST", "SHOW PROCESSLIST is not supported"),
+            ("SHOW GRANTS FOR somebody", "SHOW GRANTS is not supported"),
+            ("SELECT * FROM system.partz", "system.parts_columns"),
+        ] {
+            let said =
+                session.sql(statement).await.map_or_else(|it| it.to_string(), |_| String::new());
+            assert!(said.contains(refusal) && said.is_empty() == refusal.is_empty(), "{said}");
         }
     });
 }

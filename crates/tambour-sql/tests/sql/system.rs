@@ -1,6 +1,6 @@
 //! The system tables.
 
-use crate::support::{Fixture, lines, text};
+use crate::support::{Fixture, block_on, lines, text};
 
 #[test]
 fn parts_add_up() {
@@ -66,4 +66,64 @@ fn the_database_may_be_named() {
         lines(&session, "SELECT count(*) FROM default.t"),
         lines(&session, "SELECT count(*) FROM t")
     );
+}
+
+#[test]
+fn columns_of_parts_add_up() {
+    let fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let session = fixture.session(2);
+    let differing = "SELECT name FROM (SELECT name, sum(column_data_compressed_bytes) - max(data_compressed_bytes) AS c, \
+         sum(column_data_uncompressed_bytes) - max(data_uncompressed_bytes) AS u, \
+         sum(column_marks_bytes) - max(marks_bytes) AS m, sum(column_bytes_on_disk) < max(bytes_on_disk) AS less \
+         FROM system.parts_columns GROUP BY name) WHERE c != 0 OR u != 0 OR m != 0 OR less = 0";
+    assert!(lines(&session, differing).len() < 2, "names of columns at most");
+    // The columns that are asked for are made, whichever they are.
+    assert_eq!(
+        lines(&session, "SELECT count(*) AS n FROM system.parts_columns"),
+        lines(
+            &session,
+            "SELECT count(column) AS n FROM system.parts_columns WHERE length(filenames) > 0"
+        )
+    );
+    let ends = "SELECT min(min_time) = (SELECT min(t) FROM t) AS least, max(max_time) = (SELECT max(t) FROM t) AS most, \
+        max(max_date) AS date FROM system.parts";
+    let found = text(&session, ends);
+    assert!(found.contains("| 1     | 1    | 1970-01-01 |"), "{found}");
+    assert!(
+        text(&session, "SELECT name, engine FROM system.databases")
+            .contains("| system  | Memory   |")
+    );
+}
+
+#[test]
+fn marks_are_rows() {
+    let fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let session = fixture.session(2);
+    let granules = "mergeTreeIndex(currentDatabase(), t, with_marks = true)";
+    assert_eq!(
+        lines(
+            &session,
+            &format!("SELECT count(*) AS n, sum(rows_in_granule) AS r FROM {granules}")
+        ),
+        lines(&session, "SELECT CAST(sum(marks) AS Int64) AS n, sum(rows) AS r FROM system.parts")
+    );
+    // The key of the first mark is the least of its part.
+    assert_eq!(
+        lines(&session, &format!("SELECT min(k) AS k FROM {granules} WHERE mark_number = 0")),
+        lines(&session, "SELECT min(k) AS k FROM t")
+    );
+    let described = text(&session, &format!("DESCRIBE {granules}"));
+    for name in ["| k ", "| s ", "| id.mark ", "| n.null.mark ", "| l.dict.mark "] {
+        assert!(described.contains(name), "{name} of {described}");
+    }
+    assert!(!text(&session, "DESCRIBE mergeTreeIndex(default, t)").contains("mark "));
+    for wrong in [
+        "mergeTreeIndex(default, x)",
+        "mergeTreeIndex(default, t, with_minmax = true)",
+        "mergeTreeIndex(t)",
+    ] {
+        let planned =
+            block_on(async { session.sql(&format!("SELECT * FROM {wrong}")).await.map(drop) });
+        assert!(planned.is_err(), "{wrong}");
+    }
 }
