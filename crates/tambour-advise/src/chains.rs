@@ -1,6 +1,6 @@
 //! Chains for the streams of a column, measured.
 
-use crate::server::{Version, verdict};
+use crate::server::verdict;
 use crate::streams::{StreamBytes, Streams};
 use crate::{AdviseOptions, Measure};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tambour_table::TableError;
 /// The effort of a measurement.
 fn effort(options: &AdviseOptions) -> Effort {
     let AdviseOptions { blocks_max, candidates_max, clock, .. } = *options;
-    Effort { blocks_max, candidates_max, clock }
+    Effort { blocks_max, candidates_max, block_bytes: None, own: !options.portable, clock }
 }
 
 /// What a chain makes of one stream, stretched to all its bytes.
@@ -89,7 +89,8 @@ impl Bench<'_> {
         if let Some((_, _, part)) = known {
             return Ok(*part);
         }
-        let effort = effort(self.options);
+        let block_bytes = Some(self.streams.block_bytes(stream));
+        let effort = Effort { block_bytes, ..effort(self.options) };
         let measured = choose::measure(&stream.bytes, spec, stream.element, &effort);
         let wrong = |cause| TableError::Codec { column: self.streams.column.clone(), cause };
         let part = Part::of(&measured.map_err(wrong)?, stream.bytes.len());
@@ -118,8 +119,11 @@ pub(super) fn rank(
     scale: f64,
     options: &AdviseOptions,
 ) -> Result<Ranked, TableError> {
-    let server = options.server.unwrap_or(Version::NEWEST);
-    let takes = |spec: &CodecSpec| verdict(spec, data_type, server).is_usable();
+    let server = options.server();
+    let takes = |spec: &CodecSpec| {
+        let is_own = !options.portable && !spec.is_portable();
+        is_own || verdict(spec, data_type, server).is_usable()
+    };
     let (source, element) = special(streams).unwrap_or((&[], Element::BYTES));
     let wrong = |cause| TableError::Codec { column: streams.column.clone(), cause };
     let found = choose::search(source, element, &effort(options), &takes).map_err(wrong)?;

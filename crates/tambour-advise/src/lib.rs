@@ -41,6 +41,8 @@ pub struct AdviseOptions {
     pub goal: Objective,
     /// The ClickHouse that shall take the advice; `None` is the newest that is known.
     pub server: Option<Version>,
+    /// ClickHouse has to read what is recommended; otherwise codecs of Tambour's own are measured, too.
+    pub portable: bool,
     /// The clock by which decoding is measured; libraries read none.
     pub clock: fn() -> Duration,
     /// Threads; columns are worked on side by side.
@@ -59,12 +61,18 @@ impl AdviseOptions {
         Self {
             goal: Objective::Balance,
             server: None,
+            portable: true,
             clock,
             threads: 1,
             blocks_max: 8,
             candidates_max: 2,
             orders: true,
         }
+    }
+
+    /// The server that is written for.
+    pub(crate) fn server(&self) -> Version {
+        self.server.unwrap_or(Version::NEWEST)
     }
 
     /// The same with every chain of the list, each on all blocks of the sample.
@@ -216,7 +224,7 @@ fn advise_column(
 ) -> Result<ColumnAdvice, TableError> {
     let column = &sample.columns[index];
     let arrays = sample.arrays(index);
-    let streams = Streams::of(column, &arrays)?;
+    let streams = Streams::of(column, &arrays, options.server())?;
     let scale = sample.scale();
     let spec = present.codec.unwrap_or_else(CodecSpec::lz4);
     let now = chains::measure(&streams, &spec, scale, options)?;

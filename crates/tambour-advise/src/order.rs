@@ -123,7 +123,7 @@ fn stored(
 ) -> Result<u64, TableError> {
     let mut bytes = 0;
     for ((column, array), advice) in columns.iter().zip(arrays).zip(advice) {
-        let streams = Streams::of(column, std::slice::from_ref(array))?;
+        let streams = Streams::of(column, std::slice::from_ref(array), options.server())?;
         // An order that pays with a quick codec pays with its slow kin.
         let best = &advice.best(options.goal).spec;
         let mut spec = choose::quick(best).unwrap_or_else(|| best.clone());

@@ -1,14 +1,26 @@
 //! A column as the bytes of its streams.
 
-use crate::Sample;
-use arrow_array::ArrayRef;
+use crate::{Sample, Version};
+use arrow_array::{Array, ArrayRef};
 use tambour_codec::codec::Element;
-use tambour_part::column::{ColumnWriter, Layout, Sinks, StreamKind, StreamName, streams};
+use tambour_part::column::{
+    ColumnWriter, Layout, Sinks, StreamKind, StreamName, can_be_sparse, streams,
+};
 use tambour_part::types::Column;
+use tambour_part::write::SPARSE_RATIO_DEFAULT;
 use tambour_table::TableError;
 
 /// Rows of a granule.
 const GRANULE_ROWS: usize = 8192;
+/// The server's settings `min_compress_block_size` and `max_compress_block_size`.
+const SERVER_BLOCK_MIN: usize = 64 << 10;
+const SERVER_BLOCK_MAX: usize = 1 << 20;
+/// The releases that write sparse columns ...
+const SPARSE_SINCE: Version = Version::new(22, 1);
+/// ... sizes of strings apart ...
+const SIZES_SINCE: Version = Version::new(25, 10);
+/// ... and of strings inside of other types.
+const SIZES_INSIDE_SINCE: Version = Version::new(26, 3);
 
 /// The bytes of one stream.
 #[derive(Debug)]
@@ -39,7 +51,7 @@ impl Sample {
     /// The streams of a column, by its number.
     pub fn streams(&self, index: usize) -> Result<Vec<SampleStream>, TableError> {
         let Some(column) = self.columns.get(index) else { return Ok(Vec::new()) };
-        let streams = Streams::of(column, &self.arrays(index))?;
+        let streams = Streams::of(column, &self.arrays(index), Version::NEWEST)?;
         let stream = |stream: StreamBytes| SampleStream {
             holds_values: stream.kind == StreamKind::Values,
             element: stream.element,
@@ -55,6 +67,7 @@ pub(super) struct Streams {
     pub(super) column: String,
     pub(super) all: Vec<StreamBytes>,
     stray: Vec<u8>,
+    rows: usize,
 }
 
 impl Sinks for Streams {
@@ -68,18 +81,44 @@ impl Sinks for Streams {
 
 impl Streams {
     /// Writes values as a part would hold them.
-    pub(super) fn of(column: &Column, arrays: &[ArrayRef]) -> Result<Self, TableError> {
+    pub(super) fn of(
+        column: &Column,
+        arrays: &[ArrayRef],
+        server: Version,
+    ) -> Result<Self, TableError> {
+        let layout = Layout {
+            string_sizes: server >= SIZES_SINCE,
+            string_sizes_nested: server >= SIZES_INSIDE_SINCE,
+            ..Layout::default()
+        };
+        if server >= SPARSE_SINCE && can_be_sparse(&column.data_type) {
+            let layout = Layout { sparse: true, ..layout.clone() };
+            let (sparse, defaults) = Self::write(column, arrays, &layout)?;
+            if defaults as f64 > sparse.rows as f64 * SPARSE_RATIO_DEFAULT {
+                return Ok(sparse);
+            }
+        }
+        Ok(Self::write(column, arrays, &layout)?.0)
+    }
+
+    /// The streams in a layout, and how many values are the default if it is sparse.
+    fn write(
+        column: &Column,
+        arrays: &[ArrayRef],
+        layout: &Layout,
+    ) -> Result<(Self, u64), TableError> {
         let Column { name, data_type } = column;
         let wrong = |cause| TableError::Type { column: name.clone(), cause };
-        let described = streams(name, data_type, &Layout::default()).into_iter();
+        let described = streams(name, data_type, layout).into_iter();
         let empty = described.map(|stream| StreamBytes {
             name: stream.name,
             kind: stream.kind,
             element: stream.element,
             bytes: Vec::new(),
         });
-        let mut all = Self { column: name.clone(), all: empty.collect(), stray: Vec::new() };
-        let mut writer = ColumnWriter::new(name, data_type).map_err(wrong)?;
+        let rows = arrays.iter().map(Array::len).sum();
+        let mut all = Self { column: name.clone(), all: empty.collect(), stray: Vec::new(), rows };
+        let mut writer = ColumnWriter::with_layout(name, data_type, layout).map_err(wrong)?;
         writer.prefix(&mut all).map_err(wrong)?;
         for array in arrays {
             for start in (0..array.len()).step_by(GRANULE_ROWS) {
@@ -88,7 +127,14 @@ impl Streams {
             }
         }
         writer.finish(&mut all).map_err(wrong)?;
-        Ok(all)
+        Ok((all, writer.defaults()))
+    }
+
+    /// Bytes of a block of a stream as a server cuts it: with the first granule that fills one, and where its buffer is full.
+    pub(super) fn block_bytes(&self, stream: &StreamBytes) -> usize {
+        let granule = stream.bytes.len() * GRANULE_ROWS / self.rows.max(1);
+        let granule = granule.clamp(1, SERVER_BLOCK_MAX);
+        (SERVER_BLOCK_MIN.div_ceil(granule) * granule).min(SERVER_BLOCK_MAX)
     }
 
     /// The streams that hold values.

@@ -56,7 +56,7 @@ pub(super) fn advise(
         // What a library of dates cannot read is not a date: the type is not offered then.
         let Some(arrays) = converted(&arrays, &data_type) else { continue };
         let other = Column { name: column.name.clone(), data_type: data_type.clone() };
-        let Ok(streams) = Streams::of(&other, &arrays) else { continue };
+        let Ok(streams) = Streams::of(&other, &arrays, options.server()) else { continue };
         let (measured, _) = chains::rank(&streams, &data_type, sample.scale(), options)?;
         let Some(measure) = measured
             .into_iter()

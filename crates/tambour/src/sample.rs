@@ -4,10 +4,11 @@ use crate::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_advise::{Intake, Present, Sample};
+use tambour_codec::spec::CodecSpec;
 use tambour_files::{FileError, Input, ReadOptions};
-use tambour_part::Part;
-use tambour_part::part::ReadRequest;
+use tambour_part::part::{ColumnSize, ReadRequest};
 use tambour_part::types::{Column, Strings};
+use tambour_part::{Part, PartError};
 use tambour_table::scan::{Scan, ScanRange, ScanRequest};
 use tambour_table::store::{is_url, storage_of};
 use tambour_table::{PartName, Table};
@@ -212,11 +213,11 @@ fn of_part<E: From<Error>>(
     }
     let sample = intake.finish(Some(part.rows())).map_err(Error::from)?;
     // What most blocks of a column really have.
-    let present = part.column_sizes().map_err(Error::from)?.into_iter().map(|size| Present {
-        codec: size.codecs.first().and_then(|codec| codec.parse().ok()),
-        on_disk: Some(size.compressed),
-    });
-    let present = present.collect();
+    let mut present = Vec::new();
+    for size in part.column_sizes().map_err(Error::from)? {
+        let codec = written(&part, &size).map_err(Error::from)?;
+        present.push(Present { codec, on_disk: Some(size.compressed) });
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Rows { name, sample, present, is_table: true })
 }
@@ -226,16 +227,32 @@ fn present(table: &Table, column: &Column) -> Result<Present, Error> {
     let defined = table.definition().and_then(|definition| {
         definition.columns.iter().find(|defined| defined.column.name == column.name)
     });
-    let mut on_disk = 0;
+    let (mut on_disk, mut most, mut seen) = (0, 0, None);
     for part in table.parts() {
         for (own, size) in part.columns().iter().zip(part.column_sizes()?) {
             if own.name == column.name {
                 on_disk += size.compressed;
+                if size.compressed > most {
+                    most = size.compressed;
+                    seen = written(part, &size)?;
+                }
             }
         }
     }
-    let codec = defined.and_then(|defined| defined.codec.clone());
+    let codec = defined.and_then(|defined| defined.codec.clone()).or(seen);
     Ok(Present { codec, on_disk: Some(on_disk) })
+}
+
+/// What most blocks of a column have. They say a codec without its level, which the part may say of columns that name none.
+fn written(part: &Part, size: &ColumnSize) -> Result<Option<CodecSpec>, PartError> {
+    let parsed = |text: &String| text.parse::<CodecSpec>().ok();
+    let names =
+        |spec: &CodecSpec| spec.calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
+    let seen = size.codecs.first().and_then(parsed);
+    let default = part.default_codec()?.as_ref().and_then(parsed);
+    let is_default =
+        matches!((&seen, &default), (Some(seen), Some(default)) if names(seen) == names(default));
+    Ok(if is_default { default } else { seen })
 }
 
 /// Leaves runs of granules that are spread over a large table.

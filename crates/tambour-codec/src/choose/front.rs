@@ -31,6 +31,7 @@ const SHORT_LIST: &[Entry] = &[
     entry("Delta, T64('padded')", is_wide, always),
     entry("Delta, T64('bit')", always_suits, always),
     entry("GCD, T64", is_integer, has_divisor),
+    entry("GCD, T64('bit')", is_integer, has_divisor),
     entry("GCD, Delta, T64('bit')", is_integer, has_divisor),
     entry("DoubleDelta", is_integer, always),
     entry("Gorilla", always_suits, repeats),

@@ -14,12 +14,13 @@ use std::time::Duration;
 
 /// Blocks whose samples chains are ranked by.
 const RANKED_BLOCKS: usize = 4;
-/// Chains are encoded on one block in this many; on fewer where there are very many blocks.
+/// Chains are encoded on one block in this many; on fewer where there are very many blocks, on all where there are few.
 const BLOCKS_STRIDE: usize = 3;
+const BLOCKS_MIN: usize = 8;
 /// Of the blocks that chains are encoded on, slow codecs see one in this many ...
 const SLOW_STRIDE: usize = 4;
 /// ... and no fewer than this.
-const SLOW_MIN: usize = 2;
+const SLOW_MIN: usize = 4;
 /// A back end that costs no more than this on the samples is measured after the best front end, too.
 const NEAR: f64 = 1.02;
 /// Decoding is timed so often, and the least time counts.
@@ -27,6 +28,8 @@ const TIMINGS: usize = 2;
 
 /// Codecs that are always measured ...
 const PLAIN: [&str; 5] = ["NONE", "LZ4", "ZSTD(1)", "ZSTD(3)", "ZSTD(9)"];
+/// ... those of Tambour's own, if they are wanted, where they suit the values ...
+const OWN: [&str; 3] = ["Pco", "PFOR", "FSST"];
 /// ... one that is, too, where nothing else does anything for the values ...
 const SLOW: &str = "LZ4HC(9)";
 /// ... and what an exhaustive search adds.
@@ -40,6 +43,10 @@ pub struct Effort {
     /// Front ends that are encoded in full for each goal, by their rank on samples; [`usize::MAX`] is every chain of the
     /// list, each on all blocks that are looked at.
     pub candidates_max: usize,
+    /// Bytes of a block, for writers that make other ones than we do.
+    pub block_bytes: Option<usize>,
+    /// Codecs of Tambour's own are measured, too.
+    pub own: bool,
     /// The clock by which decoding is measured; libraries read none.
     pub clock: fn() -> Duration,
 }
@@ -47,7 +54,13 @@ pub struct Effort {
 impl Effort {
     /// Everything: what the short search is judged by.
     pub fn exhaustive(clock: fn() -> Duration) -> Self {
-        Self { blocks_max: usize::MAX, candidates_max: usize::MAX, clock }
+        Self {
+            blocks_max: usize::MAX,
+            candidates_max: usize::MAX,
+            block_bytes: None,
+            own: false,
+            clock,
+        }
     }
 
     fn is_exhaustive(&self) -> bool {
@@ -116,7 +129,7 @@ pub fn search(
     effort: &Effort,
     takes: &dyn Fn(&CodecSpec) -> bool,
 ) -> Result<Found, CodecError> {
-    let choice = Choice { words: true, ..Choice::new(Objective::Size) };
+    let choice = Choice { words: true, own: effort.own, ..Choice::new(Objective::Size) };
     let mut shop = Workshop::new(choice, element)?;
     let mut found = Found::default();
     let has_fronts = shop.fronts.len() > 1;
@@ -137,7 +150,8 @@ pub fn search(
             }
         }
     }
-    for text in PLAIN {
+    let own: &[&str] = if effort.own { &OWN } else { &[] };
+    for text in PLAIN.iter().chain(own) {
         found.add(text.parse()?, takes);
     }
     if !has_fronts || effort.is_exhaustive() {
@@ -219,7 +233,7 @@ pub fn high(spec: &CodecSpec) -> Option<CodecSpec> {
 /// # use std::time::Duration;
 /// let numbers = Element { width: 4, class: Class::Unsigned };
 /// let values: Vec<u8> = (0..50_000_u32).flat_map(u32::to_le_bytes).collect();
-/// let effort = Effort { blocks_max: 4, candidates_max: 2, clock: || Duration::ZERO };
+/// let effort = Effort { blocks_max: 4, candidates_max: 2, block_bytes: None, own: false, clock: || Duration::ZERO };
 /// let plain = measure(&values, &"LZ4".parse()?, numbers, &effort)?;
 /// let differences = measure(&values, &"Delta, LZ4".parse()?, numbers, &effort)?;
 /// assert!(differences.ratio() > 10.0 * plain.ratio());
@@ -268,9 +282,13 @@ pub fn quick(spec: &CodecSpec) -> Option<CodecSpec> {
 
 /// The blocks that chains are encoded on: all, or a share of them.
 fn blocks<'a>(source: &'a [u8], element: Element, effort: &Effort) -> Vec<&'a [u8]> {
-    let blocks: Vec<&[u8]> = source.chunks(block_bytes(element).0).collect();
+    let ours = block_bytes(element).0;
+    let size = effort.block_bytes.unwrap_or(ours).max(1);
+    let blocks: Vec<&[u8]> = source.chunks(size).collect();
     let share = if effort.is_exhaustive() { 1 } else { BLOCKS_STRIDE };
-    spread(&blocks, blocks.len().div_ceil(share).min(effort.blocks_max))
+    // Of smaller blocks as many more are looked at.
+    let max = effort.blocks_max.saturating_mul((ours / size).max(1));
+    spread(&blocks, blocks.len().div_ceil(share).max(BLOCKS_MIN.min(blocks.len())).min(max))
 }
 
 /// At most `max` of the blocks, the middle ones of as many stretches.

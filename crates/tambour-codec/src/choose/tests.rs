@@ -144,7 +144,13 @@ fn wrong_words_are_refused() {
     assert_eq!(error("auto, LZ4"), Err(crate::Kind::Argument));
 }
 
-const SHORT: Effort = Effort { blocks_max: 8, candidates_max: 2, clock: || Duration::ZERO };
+const SHORT: Effort = Effort {
+    blocks_max: 8,
+    candidates_max: 2,
+    block_bytes: None,
+    own: false,
+    clock: || Duration::ZERO,
+};
 
 /// Smallest of the chains that a search found, measured on all blocks, and how many those are.
 fn smallest(source: &[u8], element: Element, effort: &Effort) -> (u64, usize) {
