@@ -10,7 +10,7 @@ use tambour::advise::Version;
 use tambour::kernel::map::explain_cuts;
 use tambour::storage::lock::set_patience;
 use tambour::storage::{Reading, Storage, disk_read};
-use tambour::table::store::{is_url, storage_of};
+use tambour::table::store::{is_url, storage_of, with_disks};
 
 /// What does not go with `--watch`.
 #[cfg(feature = "cluster")]
@@ -95,7 +95,7 @@ impl ReadingArguments {
                 Reading::Mapped
             }
         };
-        Ok(disk_read(reading))
+        Ok(with_disks(disk_read(reading), path))
     }
 }
 
