@@ -275,6 +275,10 @@ pub(crate) struct AdviseArguments {
     /// Threads [default: all processors]
     #[arg(short = 'T', long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    /// Let workers measure the columns of a table.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) cluster: super::ErrandArguments,
 }
 
 /// Print the commands that attach a table to ClickHouse

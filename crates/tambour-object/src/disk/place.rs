@@ -1,7 +1,7 @@
 //! Which directories are on object-store disks.
 
 use super::metadata::{self, is_head};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use tambour_storage::{ReadAt, Storage};
 
 /// The directory of a server's data directory that has one for each disk.
@@ -107,7 +107,7 @@ pub(super) fn is_metadata(file: &dyn ReadAt) -> bool {
 
 /// The name of the disk that a path is on: what follows the last `disks` in it.
 pub(super) fn name(path: &Path) -> Option<&str> {
-    let names: Vec<_> = path.components().map(|it| it.as_os_str()).collect();
+    let names: Vec<_> = path.components().map(Component::as_os_str).collect();
     let at = names.iter().rposition(|it| *it == DISKS)?;
     names.get(at + 1)?.to_str()
 }

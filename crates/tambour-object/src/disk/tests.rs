@@ -6,8 +6,8 @@ use tambour_storage::memory::Memory;
 
 fn text(pieces: &[(u64, &str)]) -> String {
     let total: u64 = pieces.iter().map(|it| it.0).sum();
-    let lines: String = pieces.iter().map(|(size, key)| format!("{size}\t{key}\n")).collect();
-    format!("5\n{}\t{total}\n{lines}0\n1\n\n", pieces.len())
+    let lines: Vec<String> = pieces.iter().map(|(size, key)| format!("{size}\t{key}\n")).collect();
+    format!("5\n{}\t{total}\n{}0\n1\n\n", pieces.len(), lines.concat())
 }
 
 fn disk_with(files: &[(&str, &str)]) -> Arc<dyn Storage> {
