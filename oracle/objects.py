@@ -4,6 +4,7 @@ directory; `faults` says what goes wrong with the next objects that are read."""
 import hashlib
 import http.server
 import pathlib
+import re
 import threading
 import time
 import urllib.parse
@@ -67,8 +68,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         path, query = self.target()
-        self.body()
-        if "uploads" in query:
+        body = self.body()
+        if "delete" in query:
+            for key in re.findall(r"<Key>(.*?)</Key>", body.decode()):
+                (path / xml.sax.saxutils.unescape(key)).unlink(missing_ok=True)
+            self.xml(200, "<DeleteResult></DeleteResult>")
+        elif "uploads" in query:
             name = str(len(self.server.uploads))
             self.server.uploads[name] = {}
             self.xml(200, f"<InitiateMultipartUploadResult><UploadId>{name}</UploadId></InitiateMultipartUploadResult>")

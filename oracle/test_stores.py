@@ -128,6 +128,114 @@ def test_a_disk_with_other_names(store, server, database):
     assert store.run("sql", store.bucket / "disk", query) == expected
 
 
+@pytest.fixture
+def remote(store, server, database):
+    """A table on a disk of the type `s3`: its directory, which has metadata alone, and the server's."""
+    endpoint = store.variables["AWS_ENDPOINT_URL"]
+    disk = f"disk(type = s3, endpoint = '{endpoint}/bucket/pre/', access_key_id = 'key', secret_access_key = 'secret')"
+    settings = f"SETTINGS disk = {disk}, min_bytes_for_wide_part = 0"
+    server.run(f"CREATE TABLE {database}.hits (a UInt32, b String, c Nullable(Float64)) ENGINE = MergeTree PARTITION BY a % 2 ORDER BY a {settings}")
+    for _ in range(3):
+        server.run(f"INSERT INTO {database}.hits SELECT number, toString(number % 7), if(number % 3 = 0, NULL, number / 8) FROM numbers(9000)")
+    # The parts of before stay for a while: files of columns that did not change are of both.
+    server.run(f"ALTER TABLE {database}.hits UPDATE b = 'changed' WHERE a < 1000 SETTINGS mutations_sync = 2")
+    directory = server.directory(database, "hits")
+    store.variables["TAMBOUR_DISK"] = "s3://bucket/pre"
+    return directory, next(path.parent for path in directory.parents if path.name == "disks")
+
+
+REMOTE = "SELECT count(), sum(a), uniqExact(b), sum(length(b)), sum(c) FROM {} FORMAT TSV"
+
+
+def test_a_disk_with_its_metadata_on_the_server(store, server, database, remote, tmp_path):
+    directory, data = remote
+    expected = server.run(REMOTE.format(f"{database}.hits"))
+    parts = [path for path in directory.iterdir() if (path / "checksums.txt").exists()]
+    assert len(parts) == 12, "parts of before the mutation are there, too"
+    assert any((path / "a.bin").read_text().split("\n")[-4] == "1" for path in parts), "a file has two names"
+    assert store.run("sql", f"hits={directory}", REMOTE.format("hits")) == expected
+    assert store.run("sql", data, REMOTE.format(f"{database}.hits")) == expected
+    assert store.run("sql", "--io", "mmap", f"hits={directory}", REMOTE.format("hits")) == expected
+    disk = next(path for path in directory.parents if path.parent.name == "disks")
+    assert store.run("sql", disk, REMOTE.format(f'"{directory.name}"')) == expected
+    store.run("verify", directory)
+    store.run("verify", disk)
+    store.run("verify", parts[0])
+    shown = store.run("inspect", directory)
+    assert "ORDER BY" in shown and "27,000" in shown, shown
+    assert "a.bin" in store.run("inspect", parts[0])
+    assert store.run("export", directory, tmp_path / "all.tsv") == ""
+    exported = (tmp_path / "all.tsv").read_text().splitlines()[1:]
+    assert sorted(exported) == sorted(server.rows(f"SELECT * FROM {database}.hits"))
+    # Copies: of the metadata, and of the bucket.
+    copy = tmp_path / "hits"
+    shutil.copytree(directory, copy)
+    assert store.run("sql", copy, REMOTE.format("hits")) == expected
+    shutil.copytree(store.bucket / "pre", tmp_path / "copied" / "pre")
+    for place in (store.bucket / "pre", store.bucket, tmp_path / "copied" / "pre", tmp_path / "copied"):
+        store.variables["TAMBOUR_DISK"] = str(place)
+        assert store.run("sql", copy, REMOTE.format("hits")) == expected, place
+
+
+def test_a_disk_whose_objects_are_elsewhere(store, server, database, remote, tmp_path):
+    directory, data = remote
+    del store.variables["TAMBOUR_DISK"]
+    for words in (("sql", f"hits={directory}", "SELECT 1"), ("verify", directory), ("inspect", directory), ("export", directory, "-", "--format", "csv")):
+        done = subprocess.run([store.binary, *map(str, words)], env=os.environ | store.variables, capture_output=True, text=True)
+        said = done.stdout + done.stderr
+        assert done.returncode != 0 and str(directory) in said and "TAMBOUR_DISK=s3://bucket/prefix" in said, said
+    done = subprocess.run([store.binary, "sql", data, "SELECT 1"], env=os.environ | store.variables, capture_output=True, text=True)
+    assert "1" in done.stdout and f"{database}.hits is left out" in done.stderr and "TAMBOUR_DISK=s3://" in done.stderr, done
+    store.variables["TAMBOUR_DISK"] = "s3:/bucket"
+    assert "TAMBOUR_DISK=\"s3:/bucket\"" in store.run("sql", f"hits={directory}", "SELECT 1", code=1)
+    store.variables["TAMBOUR_DISK"] = "s3://bucket/other"
+    assert "s3://bucket/other/pre/" in store.run("sql", f"hits={directory}", "SELECT 1", code=3)
+
+
+def test_a_disk_is_not_written(store, remote, tmp_path):
+    directory, _ = remote
+    before = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    (tmp_path / "rows.csv").write_text("a,b,c\n1,x,2\n")
+    for words in (
+        ("import", tmp_path / "rows.csv", "--into", directory, "--append"), ("optimize", directory), ("recompress", directory, "--codec", "a=LZ4"),
+        ("sql", "--write", "--yes", f"hits={directory}", "INSERT INTO hits SELECT * FROM hits LIMIT 1"), ("attach-script", directory),
+    ):
+        done = subprocess.run([store.binary, *map(str, words)], env=os.environ | store.variables, capture_output=True, text=True)
+        assert done.returncode != 0 and ("only read" in done.stderr or "local directory" in done.stderr), (words, done)
+    assert before == {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_damage_on_a_disk_is_told_by_name(store, remote, tmp_path):
+    directory, _ = remote
+    copy = tmp_path / "hits"
+    shutil.copytree(directory, copy)
+    part = max(path for path in copy.iterdir() if (path / "checksums.txt").exists() and path.name.count("_") == 4)
+    metadata = part / "a.bin"
+    good, key = metadata.read_text(), metadata.read_text().splitlines()[2].split("\t")[1]
+    place, query = store.bucket / key, "SELECT sum(a) FROM hits FORMAT TSV"
+    body = place.read_bytes()
+
+    def told(*wanted):
+        for words in (("sql", copy, query), ("verify", copy)):
+            done = subprocess.run([store.binary, *map(str, words)], env=os.environ | store.variables, capture_output=True, text=True)
+            said = done.stdout + done.stderr
+            assert done.returncode == 3 and all(text in said for text in (f"{part.name}/a.bin", *wanted)), said
+
+    place.unlink()
+    told(key, "does not exist")
+    place.write_bytes(body[:-1])
+    told(key, f"has {len(body) - 1} bytes, not {len(body)}")
+    place.write_bytes(body)
+    for text, wanted in (
+        (good.replace(str(len(body)), str(len(body) + 1)), "size"), (good[:-3], "ends before"), (good.replace(key, f"../{key}"), f"../{key}"),
+        (good.replace(key, f"/{key}"), f"/{key}"), (good.replace("5\n1\t", "5\n4000000000\t"), "of 4000000000"), (good.replace("5\n", "9\n", 1), "version 9"),
+    ):
+        metadata.write_text(text)
+        told(wanted)
+    metadata.write_text(good)
+    store.run("verify", copy)
+
+
 def test_faults(store, hits):
     url, server = "s3://bucket/folder/hits", store.objects.server
     expected = store.run("sql", hits, QUERY)

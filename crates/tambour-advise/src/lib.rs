@@ -201,10 +201,27 @@ pub fn advise(
     present: &[Present],
     options: &AdviseOptions,
 ) -> Result<Advice, TableError> {
-    let columns = side_by_side(options.threads, sample.columns.len(), |index| {
+    advise_whole(sample, advise_columns(sample, present, options)?, options)
+}
+
+/// What [`advise`] says of each column.
+pub fn advise_columns(
+    sample: &Sample,
+    present: &[Present],
+    options: &AdviseOptions,
+) -> Result<Vec<ColumnAdvice>, TableError> {
+    side_by_side(options.threads, sample.columns.len(), |index| {
         let present = present.get(index).cloned().unwrap_or_default();
         advise_column(sample, index, present, options)
-    })?;
+    })
+}
+
+/// What [`advise`] makes of all columns, each of which was advised on by itself.
+pub fn advise_whole(
+    sample: &Sample,
+    columns: Vec<ColumnAdvice>,
+    options: &AdviseOptions,
+) -> Result<Advice, TableError> {
     let order = if options.orders { order::advise(sample, &columns, options)? } else { None };
     Ok(Advice {
         goal: options.goal,

@@ -2,6 +2,7 @@
 
 use crate::settings::wanted;
 use std::io::{self, ErrorKind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tambour_codec::Kind;
 
@@ -107,15 +108,45 @@ pub enum StoreError {
         /// Why.
         problem: String,
     },
+    /// The metadata of an object-store disk is damaged, or its objects are not those that it names.
+    #[error("{path:?}: the metadata of a file on an object-store disk: {problem}")]
+    Metadata {
+        /// The metadata.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Nobody said where the objects of a disk lie.
+    #[error(
+        "{path:?} is the metadata of a file on an object-store disk: set {name}=s3://bucket/prefix, the URL of the disk's \
+         endpoint, or to a directory with a copy of its objects"
+    )]
+    NoDisk {
+        /// The metadata.
+        path: PathBuf,
+        /// The variable to set.
+        name: String,
+    },
+    /// The objects of a disk do not lie where somebody said.
+    #[error("{name}={value:?}: expected the URL of an object store, or a directory")]
+    DiskPlace {
+        /// The variable.
+        name: String,
+        /// What it is set to.
+        value: String,
+    },
 }
 
 impl StoreError {
     /// The kind of this error.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Address { .. } | Self::NoCredentials { .. } | Self::Setting { .. } => {
-                Kind::Argument
-            }
+            Self::Address { .. }
+            | Self::NoCredentials { .. }
+            | Self::Setting { .. }
+            | Self::NoDisk { .. }
+            | Self::DiskPlace { .. } => Kind::Argument,
+            Self::Metadata { .. } => Kind::Corrupt,
             Self::NotFound { .. } => Kind::NotFound,
             Self::Changed { .. } => Kind::Conflict,
             Self::Listing { .. } => Kind::Unsupported,
@@ -179,7 +210,10 @@ pub(crate) fn io(error: Arc<StoreError>) -> io::Error {
         StoreError::Changed { .. } => ErrorKind::StaleNetworkFileHandle,
         StoreError::Short { .. } => ErrorKind::ConnectionAborted,
         StoreError::Listing { .. } => ErrorKind::Unsupported,
-        StoreError::Address { .. } => ErrorKind::InvalidInput,
+        StoreError::Address { .. } | StoreError::NoDisk { .. } | StoreError::DiskPlace { .. } => {
+            ErrorKind::InvalidInput
+        }
+        StoreError::Metadata { .. } => ErrorKind::InvalidData,
         _ => ErrorKind::Other,
     };
     io::Error::new(kind, error)

@@ -4,11 +4,14 @@
 //! the very object that was opened, by its `ETag`; ranges are kept in a bounded cache and read ahead where they are read in order. A
 //! directory is what a listing says, once for the life of the storage; a web server lists nothing.
 //!
+//! Disks of servers whose files are objects are read through [`with_disks`].
+//!
 //! Requests run on two threads of this crate's own, so that callers may be in anybody's runtime or in none.
 #![forbid(unsafe_code)]
 
 mod address;
 mod cache;
+mod disk;
 mod error;
 mod fetch;
 mod file;
@@ -18,6 +21,7 @@ mod settings;
 mod store;
 
 pub use address::is_url;
+pub use disk::{DISK_REFUSAL, disk_of, is_on_disk, with_disks};
 pub use error::StoreError;
 pub use fetch::{Traffic, traffic};
 pub use settings::Variables;

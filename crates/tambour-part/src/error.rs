@@ -226,7 +226,7 @@ fn io_kind(cause: &io::Error) -> Kind {
     match cause.kind() {
         io::ErrorKind::NotFound => Kind::NotFound,
         io::ErrorKind::AlreadyExists => Kind::Conflict,
-        io::ErrorKind::UnexpectedEof => Kind::Corrupt,
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => Kind::Corrupt,
         io::ErrorKind::FileTooLarge => Kind::Limit,
         _ => Kind::Io,
     }

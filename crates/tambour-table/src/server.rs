@@ -6,6 +6,7 @@
 //! | FREEZE (`shadow/N`) | `store/` or `data/` alone | the same; statements are taken from the server's `metadata/` two levels up |
 //! | backup of ClickHouse | `.backup` | `data/<db>/<table>`, as the manifest says; its base is looked for beside it |
 //! | disk of type `s3_plain_rewritable` | `__meta/…/prefix.path` | as these names say |
+//! | disk of type `s3` | its metadata, in `disks/<disk>` | where it is for the server; the storage shows it |
 //! | `tar`, `zip` | how the file begins | any of these layouts within, or the parts of one table |
 //! | clickhouse-backup | `metadata/<db>/<table>.json` | `shadow/<db>/<table>/<disk>` |
 //!

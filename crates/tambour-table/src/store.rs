@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_storage::Storage;
 
-pub use tambour_object::{Traffic, is_url, traffic};
+pub use tambour_object::{Traffic, is_on_disk, is_url, traffic, with_disks};
 
-/// The storage that a path is of: the store of a URL such as `s3://bucket/hits`, else the disk of this machine.
+/// The storage that a path is of: the store of a URL such as `s3://bucket/hits`, else the disk of this machine, in which the files of
+/// a server's object-store disks have their own bytes.
 ///
 /// ```
 /// use std::path::Path;
@@ -16,10 +17,13 @@ pub use tambour_object::{Traffic, is_url, traffic};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn storage_of(path: &Path) -> Result<Arc<dyn Storage>, TableError> {
-    Ok(if is_url(path) { tambour_object::open(path)? } else { tambour_storage::disk() })
+    if is_url(path) {
+        return Ok(tambour_object::open(path)?);
+    }
+    Ok(with_disks(tambour_storage::disk(), path))
 }
 
-/// An error for the URL of a store, into which nothing is written.
+/// An error for the URL of a store, and for a path on a server's object-store disk: nothing is written there.
 ///
 /// ```
 /// use std::path::Path;
@@ -28,9 +32,10 @@ pub fn storage_of(path: &Path) -> Result<Arc<dyn Storage>, TableError> {
 /// assert!(refuse_url(Path::new("hits")).is_ok());
 /// ```
 pub fn refuse_url(path: &Path) -> Result<(), TableError> {
-    if !is_url(path) {
-        return Ok(());
-    }
-    let (clause, reason) = (path.display().to_string(), tambour_object::REFUSAL.to_owned());
-    Err(TableError::Refused { clause, reason })
+    let reason = match path {
+        path if is_url(path) => tambour_object::REFUSAL,
+        path if is_on_disk(path) => tambour_object::DISK_REFUSAL,
+        _ => return Ok(()),
+    };
+    Err(TableError::Refused { clause: path.display().to_string(), reason: reason.to_owned() })
 }

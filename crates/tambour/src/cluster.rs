@@ -1,5 +1,6 @@
 //! Queries over several workers, for programs that wait for the answer.
 
+mod advice;
 mod errand;
 mod parts;
 mod told;
@@ -148,7 +149,7 @@ impl LocalCluster {
     /// ```
     pub fn start(count: usize, root: impl AsRef<Path>) -> Result<Self, Error> {
         let mut options = WorkerOptions::below(root.as_ref());
-        options.errands = Some(Arc::new(TableErrands { write: true }));
+        options.errands = Some(Arc::new(TableErrands { write: true, ..TableErrands::default() }));
         Ok(Self(Arc::new(engine::LocalCluster::start_with(count, &options)?)))
     }
 

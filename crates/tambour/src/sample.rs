@@ -162,19 +162,45 @@ pub fn of_table<E: From<Error>>(
     path: &Path,
     observe: &mut dyn FnMut(Seen) -> Result<(), E>,
 ) -> Result<Rows, E> {
-    let table = Table::open(path).map_err(Error::from)?;
-    let columns: Vec<Column> = table.columns().to_vec();
+    of_opened(&Table::open(path).map_err(Error::from)?, observe)
+}
+
+/// The same of a table that is open.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+/// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+/// let table = tambour::import([&csv], &hits, &tambour::ImportOptions::default())?;
+/// let rows = tambour::sample::of_opened::<tambour::Error>(&table, &mut |_| Ok(()))?;
+/// assert_eq!(rows.name, "hits");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn of_opened<E: From<Error>>(
+    table: &Table,
+    observe: &mut dyn FnMut(Seen) -> Result<(), E>,
+) -> Result<Rows, E> {
+    let columns = table.columns().to_vec();
+    of_columns(table, &columns, Intake::new(columns.clone()), observe)
+}
+
+/// Reads granules of some columns that are spread over the table, the same ones for all.
+pub(crate) fn of_columns<E: From<Error>>(
+    table: &Table,
+    columns: &[Column],
+    mut intake: Intake,
+    observe: &mut dyn FnMut(Seen) -> Result<(), E>,
+) -> Result<Rows, E> {
     let request = ScanRequest {
         columns: columns.iter().map(|column| column.name.clone()).collect(),
         batch_rows: BATCH_ROWS,
         ..ScanRequest::default()
     };
-    let (mut scan, _) = Scan::plan(&table, &request).map_err(Error::from)?;
-    thin(&mut scan, &table);
-    let mut intake = Intake::new(columns.clone());
+    let (mut scan, _) = Scan::plan(table, &request).map_err(Error::from)?;
+    thin(&mut scan, table);
     let mut seen = Seen { bytes: 0, bytes_total: None, rows: 0 };
     for partition in 0..scan.partitions.len() {
-        for batch in scan.run(partition, table.storage(), Some(&table)).map_err(Error::from)? {
+        for batch in scan.run(partition, table.storage(), Some(table)).map_err(Error::from)? {
             let batch = batch.map_err(Error::from)?;
             seen.rows += batch.num_rows() as u64;
             intake.push(&batch).map_err(Error::from)?;
@@ -182,7 +208,7 @@ pub fn of_table<E: From<Error>>(
         }
     }
     let sample = intake.finish(Some(table.rows())).map_err(Error::from)?;
-    let present = columns.iter().map(|column| present(&table, column)).collect::<Result<_, _>>()?;
+    let present = columns.iter().map(|column| present(table, column)).collect::<Result<_, _>>()?;
     Ok(Rows { name: table.name().to_owned(), sample, present, is_table: true })
 }
 

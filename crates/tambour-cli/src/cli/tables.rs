@@ -10,7 +10,7 @@ use tambour::advise::Version;
 use tambour::kernel::map::explain_cuts;
 use tambour::storage::lock::set_patience;
 use tambour::storage::{Reading, Storage, disk_read};
-use tambour::table::store::{is_url, storage_of};
+use tambour::table::store::{is_url, storage_of, with_disks};
 
 /// What does not go with `--watch`.
 #[cfg(feature = "cluster")]
@@ -95,7 +95,7 @@ impl ReadingArguments {
                 Reading::Mapped
             }
         };
-        Ok(disk_read(reading))
+        Ok(with_disks(disk_read(reading), path))
     }
 }
 
@@ -275,6 +275,10 @@ pub(crate) struct AdviseArguments {
     /// Threads [default: all processors]
     #[arg(short = 'T', long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    /// Let workers measure the columns of a table.
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    pub(crate) cluster: super::ErrandArguments,
 }
 
 /// Print the commands that attach a table to ClickHouse

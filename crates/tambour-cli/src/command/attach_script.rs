@@ -7,12 +7,12 @@ use std::io::Write as _;
 use std::path::Path;
 use tambour::codec::spec::CodecSpec;
 use tambour::part::name::days_of_old_name;
-use tambour::table::store::is_url;
+use tambour::table::store::{is_on_disk, is_url};
 use tambour::{AttachOptions, Table};
 
 /// Prints the script.
 pub(crate) fn run(arguments: &AttachScriptArguments) -> anyhow::Result<()> {
-    if is_url(&arguments.table) {
+    if is_url(&arguments.table) || is_on_disk(&arguments.table) {
         let what = "the script copies parts from a local directory: copy the table to one first";
         return Err(Failure::Unsupported(what.to_owned()).into());
     }

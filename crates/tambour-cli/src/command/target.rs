@@ -7,7 +7,6 @@ use std::io::Read;
 use std::path::Path;
 use tambour::codec::block::{Block, Header};
 use tambour::sample::is_part;
-use tambour::storage;
 use tambour::table::server::{ServerDisk, is_archive};
 use tambour::table::store::{is_url, storage_of};
 
@@ -62,7 +61,7 @@ impl Target {
             return Ok(Self::Part);
         }
         if (is_directory || is_archive(path))
-            && let Some(disk) = ServerDisk::open(&storage::disk(), path)?
+            && let Some(disk) = ServerDisk::open(&storage_of(path)?, path)?
         {
             return Ok(Self::Server(disk));
         }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tambour::Cluster;
 use tambour::cluster::{ClusterOptions, TableErrands, TlsIdentity, WorkerOptions, serve};
 use tambour::sql::{Session, SessionOptions};
-use tambour_report::machine;
+use tambour_report::{clock::thread_time, machine};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Listens until it is told to stop.
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &WorkerArguments, console: Console) -> anyhow::Resu
         options.tls = Some(TlsIdentity { certificate: pem(certificate)?, key: pem(key)? });
     }
     options.tls_authority = arguments.tls_ca.as_deref().map(pem).transpose()?;
-    options.errands = Some(Arc::new(TableErrands { write: arguments.write }));
+    options.errands = Some(Arc::new(TableErrands { write: arguments.write, clock: thread_time }));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .thread_name("worker")

@@ -221,6 +221,57 @@ fn damage_that_workers_find_has_its_place() {
     part.says(&["--workers verify tables"]);
 }
 
+/// What advice says of sizes, which no clock changes.
+fn without_times(text: &str) -> serde_json::Value {
+    let mut json: serde_json::Value = serde_json::from_str(text).unwrap();
+    let all = json.as_object_mut().unwrap();
+    for name in ["best", "now", "alter", "order"] {
+        all.remove(name);
+    }
+    for column in all["columns"].as_array_mut().unwrap() {
+        let column = column.as_object_mut().unwrap();
+        column.remove("best");
+        column["now"].as_object_mut().unwrap().remove("decode_gbps");
+        for other in column["types"].as_array_mut().unwrap() {
+            other.as_object_mut().unwrap().remove("best");
+        }
+        let measured = column["measured"].as_array_mut().unwrap();
+        for chain in measured.iter_mut() {
+            chain.as_object_mut().unwrap().remove("decode_gbps");
+        }
+        // Of the same size, the quicker one is first.
+        measured.sort_by_key(ToString::to_string);
+    }
+    json
+}
+
+#[test]
+fn workers_advise_as_one_process_does() {
+    let sandbox = sandbox();
+    let workers: Vec<Worker> = (0..2).map(|_| Worker::start(&sandbox, &[])).collect();
+    let list = both(&workers);
+    let advise = ["advise", "t", "--json", "--goal", "size"];
+    let here = sandbox.run(&advise).expect(0).stdout;
+    let there = sandbox.run(&[&advise[..], &["--workers", &list]].concat()).expect(0);
+    assert!(there.stderr.contains("advised on"), "{}", there.stderr);
+    assert_eq!(without_times(&there.stdout), without_times(&here));
+    let files = sandbox.run(&["advise", "0.csv", "--workers", &list]).expect(2);
+    files.says(&["not on files"]);
+    // Without one of them, the other does its work; without both there is an error that names one.
+    workers[1].signal("-KILL");
+    sandbox.run(&["advise", "t", "--workers", &list]).expect(1).says(&[&workers[1].address]);
+    let alone = sandbox.run(&["advise", "t", "--json", "--workers", &workers[0].address]);
+    assert_eq!(without_times(&alone.expect(0).stdout)["goal"], "balance");
+    // Damage has its place.
+    let path = sandbox.path().join("t/all_2_2_0/name.bin");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let damaged = sandbox.run(&["advise", "t", "--workers", &workers[0].address]).expect(3);
+    damaged.says(&["all_2_2_0/name.bin"]);
+}
+
 #[test]
 fn an_import_on_workers_is_all_or_nothing() {
     let sandbox = sandbox();

@@ -1,11 +1,14 @@
-//! What workers do beside queries: verify parts, write them anew, and import files into tables that the coordinator puts together.
+//! What workers do beside queries: verify parts, write them anew, advise on columns, and import files into tables that the coordinator
+//! puts together.
 
+use super::advice::Question;
 use super::parts::Partition;
 use super::told::Told;
 use crate::{Error, ImportOptions, import_with};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::Duration;
 use tambour_cluster::{Errands, Root};
 use tambour_files::Format;
 use tambour_index::verify_parts;
@@ -14,12 +17,22 @@ use tambour_table::insert::InsertSummary;
 use tambour_table::schema::TableDefinition;
 use tambour_table::store::storage_of;
 
-/// The errands of [`Cluster`](super::Cluster)'s `verify`, `import`, `optimize` and `recompress`, for
+/// The errands of [`Cluster`](super::Cluster)'s `verify`, `import`, `optimize`, `recompress` and `advise`, for
 /// [`WorkerOptions::errands`](super::WorkerOptions).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct TableErrands {
     /// Whether the worker may write below its root.
     pub write: bool,
+    /// The clock by which decoding is measured; libraries read none. One that stands still makes decoding free, so that advice
+    /// counts bytes alone.
+    pub clock: fn() -> Duration,
+}
+
+impl Default for TableErrands {
+    /// Without writing, and with a clock that stands still.
+    fn default() -> Self {
+        Self { write: false, clock: || Duration::ZERO }
+    }
 }
 
 /// An errand on its way.
@@ -31,6 +44,8 @@ pub(super) enum Errand {
     Import(Share),
     /// Write the parts of a partition anew.
     Partition(Partition),
+    /// Measure what suits some columns of a table.
+    Advise(Question),
 }
 
 impl Errand {
@@ -102,6 +117,7 @@ impl Errands for TableErrands {
                     replaced: seen.replaced,
                 })
             }
+            Errand::Advise(question) => question.run(root, self.clock),
             Errand::Import(_) | Errand::Partition(_) if !self.write => {
                 Err("it may not write: start it with --write".to_owned())
             }

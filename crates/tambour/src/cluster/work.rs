@@ -207,7 +207,7 @@ impl Cluster {
 }
 
 /// Ranges of things for errands of about one size.
-fn shares(
+pub(super) fn shares(
     count: usize,
     workers: &[WorkerInfo],
 ) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
