@@ -52,7 +52,7 @@ fn total(streams: &Streams, spec: CodecSpec, parts: &[Part], scale: f64) -> Meas
         raw_bytes: whole(streams.raw_bytes() as f64 * scale),
         stored_bytes: whole(stored * scale),
         decode: Duration::from_nanos(whole(decode_ns * scale)),
-        element: streams.element(),
+        is_text: choose::is_text(streams.element()),
     }
 }
 

@@ -29,7 +29,6 @@ pub use types::TypeAdvice;
 use std::time::Duration;
 use streams::Streams;
 use tambour_codec::choose::Objective;
-use tambour_codec::codec::Element;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::types::Column;
 use tambour_table::TableError;
@@ -93,8 +92,8 @@ pub struct Measure {
     pub stored_bytes: u64,
     /// Time of decoding all of it on one thread.
     pub decode: Duration,
-    /// What the values are in the stream that has them.
-    pub element: Element,
+    /// The values are texts, whose bytes count more.
+    pub is_text: bool,
 }
 
 impl Measure {
@@ -111,7 +110,7 @@ impl Measure {
     /// What it costs by a goal.
     pub fn cost(&self, goal: Objective) -> f64 {
         let bytes = usize::try_from(self.stored_bytes).unwrap_or(usize::MAX);
-        goal.cost(self.element, bytes, self.decode.as_nanos() as f64)
+        goal.cost(self.is_text, bytes, self.decode.as_nanos() as f64)
     }
 }
 

@@ -302,13 +302,22 @@ impl Table {
         name: Option<String>,
         hosts: Vec<String>,
         sql: bool,
-    ) -> Option<String> {
+    ) -> PyResult<Option<String>> {
         let mut options = AttachOptions::default();
         options.database = database;
         options.name = name;
         options.hosts = hosts;
         options.sql = sql;
-        self.snapshot().attach_script(&options)
+        let table = self.snapshot();
+        match table.own_codec().map_err(Failure::from)? {
+            None => Ok(table.attach_script(&options)),
+            Some(place) => {
+                let what = format!(
+                    "{place} is Tambour's own, and ClickHouse does not read it: recompress"
+                );
+                Err(Failure::Said(tambour::Kind::Unsupported, what).into())
+            }
+        }
     }
 }
 

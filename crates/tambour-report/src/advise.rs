@@ -201,13 +201,12 @@ mod tests {
     use std::time::Duration;
     use tambour_advise::{Advice, ColumnAdvice, Measure};
     use tambour_codec::choose::Objective;
-    use tambour_codec::codec::Element;
     use tambour_table::schema::TableDefinition;
 
     fn measure(spec: &str, stored_bytes: u64) -> Measure {
         let (raw_bytes, decode) = (8_000_000, Duration::from_millis(4));
-        let element = Element { width: 8, ..Element::BYTES };
-        Measure { spec: spec.parse().unwrap(), raw_bytes, stored_bytes, decode, element }
+        let spec = spec.parse().unwrap();
+        Measure { spec, raw_bytes, stored_bytes, decode, is_text: false }
     }
 
     #[test]

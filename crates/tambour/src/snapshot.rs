@@ -265,6 +265,34 @@ impl Table {
     pub fn attach_script(&self, options: &AttachOptions) -> Option<String> {
         attach::script(self, options)
     }
+
+    /// A place with blocks that ClickHouse does not read, since their codec is Tambour's own: part, column and codec. A script
+    /// that attaches the parts is of no use then.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let (csv, hits) = (directory.path().join("hits.csv"), directory.path().join("hits"));
+    /// # std::fs::write(&csv, "page,visits\n/,30\n/about,1\n/,40\n")?;
+    /// let options = tambour::ImportOptions::default().codec("PFOR, ZSTD".parse()?).portable(false);
+    /// # let options = options.codec_of("page", "LZ4".parse()?);
+    /// let table = tambour::import([&csv], &hits, &options)?;
+    /// assert!(table.own_codec()?.unwrap().contains("column `visits`"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn own_codec(&self) -> Result<Option<String>, Error> {
+        for part in self.parts() {
+            for (column, size) in part.columns().iter().zip(part.column_sizes()?) {
+                let is_own = |text: &&String| {
+                    text.parse::<CodecSpec>().is_ok_and(|spec| !spec.is_portable())
+                };
+                if let Some(codec) = size.codecs.iter().find(is_own) {
+                    let (part, column) = (part.name(), &column.name);
+                    return Ok(Some(format!("part {part:?}, column `{column}`: {codec}")));
+                }
+            }
+        }
+        Ok(None)
+    }
 }
 
 impl From<tambour_table::Table> for Table {

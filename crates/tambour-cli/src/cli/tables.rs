@@ -257,6 +257,10 @@ pub(crate) struct AdviseArguments {
     /// ClickHouse version that has to read the columns [default: 26.9]
     #[arg(long, value_name = "VERSION")]
     pub(crate) server: Option<Version>,
+    /// Recommend only codecs that ClickHouse can read
+    #[arg(long, value_name = "yes|no", default_value = "yes", action = clap::ArgAction::Set)]
+    #[arg(value_parser = portable, hide_possible_values = true)]
+    pub(crate) portable: bool,
     /// Measure every chain on all of the sample; takes much longer, and finds little more
     #[arg(long)]
     pub(crate) exhaustive: bool,

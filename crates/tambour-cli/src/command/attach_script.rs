@@ -4,8 +4,6 @@ use crate::cli::AttachScriptArguments;
 use crate::exit::Failure;
 use crate::output::{quantity, stdout};
 use std::io::Write as _;
-use std::path::Path;
-use tambour::codec::spec::CodecSpec;
 use tambour::part::name::days_of_old_name;
 use tambour::table::store::{is_on_disk, is_url};
 use tambour::{AttachOptions, Table};
@@ -48,7 +46,14 @@ pub(crate) fn run(arguments: &AttachScriptArguments) -> anyhow::Result<()> {
         ))
         .into());
     }
-    refuse_own_codecs(&table, &arguments.table)?;
+    if let Some(place) = table.own_codec()? {
+        return Err(Failure::Unsupported(format!(
+            "{place} is Tambour's own, and ClickHouse does not read it: \
+             `tambour recompress {} --codec auto` writes the blocks anew",
+            arguments.table.display()
+        ))
+        .into());
+    }
     let Some(script) = table.attach_script(&options) else {
         return Err(Failure::NotFound(format!(
             "{}: no CREATE TABLE statement is known (there is no tambour.json)",
@@ -59,26 +64,5 @@ pub(crate) fn run(arguments: &AttachScriptArguments) -> anyhow::Result<()> {
     let mut target = stdout::data();
     target.write_all(script.as_bytes())?;
     target.flush()?;
-    Ok(())
-}
-
-/// An error if a part has blocks that ClickHouse does not read.
-fn refuse_own_codecs(table: &Table, path: &Path) -> anyhow::Result<()> {
-    for part in table.parts() {
-        for (column, size) in part.columns().iter().zip(part.column_sizes()?) {
-            let is_own =
-                |text: &&String| text.parse::<CodecSpec>().is_ok_and(|spec| !spec.is_portable());
-            if let Some(codec) = size.codecs.iter().find(is_own) {
-                return Err(Failure::Unsupported(format!(
-                    "part {:?}, column `{}`: {codec} is Tambour's own, and ClickHouse does not read it: \
-                     `tambour recompress {} --codec auto` writes the blocks anew",
-                    part.name(),
-                    column.name,
-                    path.display()
-                ))
-                .into());
-            }
-        }
-    }
     Ok(())
 }

@@ -158,7 +158,7 @@ impl Workshop {
         };
         let (bytes, between) = (trial.len(), between.len());
         let decode_ns = self.decode_ns(plan, source.len());
-        let cost = self.objective.cost(self.element, bytes, decode_ns);
+        let cost = self.objective.cost(is_text(self.element), bytes, decode_ns);
         Ok((method, Tried { plan, bytes, between, decode_ns, cost }))
     }
 

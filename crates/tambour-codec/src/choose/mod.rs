@@ -16,7 +16,7 @@ mod sample;
 mod search;
 
 pub use block::Chooser;
-pub use objective::{Objective, price};
+pub use objective::{Objective, is_text, price};
 pub use search::{Effort, Found, Measured, high, measure, quick, search};
 
 use crate::CodecError;

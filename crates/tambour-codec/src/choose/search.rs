@@ -5,7 +5,7 @@
 
 use super::back::Back;
 use super::block::{Plan, Workshop};
-use super::{Choice, Objective, block_bytes};
+use super::{Choice, Objective, block_bytes, is_text};
 use crate::CodecError;
 use crate::block::{Block, Decoder, Encoder};
 use crate::codec::Element;
@@ -117,7 +117,7 @@ struct Ranked {
 
 impl Ranked {
     fn cost(&self, objective: Objective) -> f64 {
-        objective.cost(self.element, self.bytes, self.decode_ns)
+        objective.cost(is_text(self.element), self.bytes, self.decode_ns)
     }
 }
 

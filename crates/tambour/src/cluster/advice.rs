@@ -38,6 +38,7 @@ pub(super) struct Question {
     server: Option<String>,
     blocks_max: usize,
     candidates_max: usize,
+    portable: bool,
 }
 
 /// What a worker says of one of its columns.
@@ -57,6 +58,7 @@ struct Measured {
     raw_bytes: u64,
     stored_bytes: u64,
     decode: Duration,
+    is_text: bool,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -84,6 +86,7 @@ impl Question {
             server: self.server.as_deref().map(known).transpose()?,
             blocks_max: self.blocks_max,
             candidates_max: self.candidates_max,
+            portable: self.portable,
             ..AdviseOptions::new(clock)
         };
         let advice = advise_columns(&rows.sample, &rows.present, &options);
@@ -131,6 +134,7 @@ impl Cluster {
                 server: options.server.map(|version| version.to_string()),
                 blocks_max: options.blocks_max,
                 candidates_max: options.candidates_max,
+                portable: options.portable,
             })
             .map(|question| Errand::Advise(question).text())
             .collect();
@@ -208,6 +212,7 @@ impl Measured {
             raw_bytes: measure.raw_bytes,
             stored_bytes: measure.stored_bytes,
             decode: measure.decode,
+            is_text: measure.is_text,
         }
     }
 
@@ -217,6 +222,7 @@ impl Measured {
             raw_bytes: self.raw_bytes,
             stored_bytes: self.stored_bytes,
             decode: self.decode,
+            is_text: self.is_text,
         })
     }
 }

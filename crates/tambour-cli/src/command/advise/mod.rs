@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &AdviseArguments, console: Console) -> anyhow::Resu
     let mut options = AdviseOptions {
         goal: arguments.goal.into(),
         server: arguments.server,
+        portable: arguments.portable,
         threads: threads(arguments.threads),
         ..AdviseOptions::new(thread_time)
     };
