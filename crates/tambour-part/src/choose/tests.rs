@@ -128,9 +128,16 @@ fn dictionaries_are_taken_where_they_are_smaller() {
     let clock: ArrayRef =
         Arc::new(TimestampSecondArray::from_iter_values(clock).with_timezone("UTC"));
     assert_eq!(chosen("DateTime('UTC')", clock, Known::default(), true), None);
-    let eighths = scattered(50).into_iter().map(|n| (n * n) as f64 / 8.0);
-    let eighths: ArrayRef = Arc::new(Float64Array::from_iter_values(eighths));
-    assert_eq!(chosen("Float64", eighths, Known::default(), true), None);
+    // Floats, if none has several forms that are equal.
+    let eighths = |other: f64| -> ArrayRef {
+        let eighths = scattered(50).into_iter().map(|n| (n * n) as f64 / 8.0);
+        Arc::new(Float64Array::from_iter_values(eighths.chain([other])))
+    };
+    let found = chosen("Float64", eighths(0.0), Known::default(), true).unwrap();
+    assert_eq!(name(Some(&found)), "LowCardinality(Float64)");
+    for other in [-0.0, f64::NAN] {
+        assert_eq!(chosen("Float64", eighths(other), Known::default(), true), None, "{other}");
+    }
     let nulls: ArrayRef = Arc::new(Date32Array::new_null(2_000));
     assert_eq!(chosen("Nullable(Date)", nulls, Known::default(), true), None);
 }

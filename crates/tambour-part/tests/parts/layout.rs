@@ -199,7 +199,7 @@ fn dictionaries_are_sorted_where_the_codec_is_chosen() {
             assert_eq!(found.is_sorted(), codec != "LZ4", "{codec}");
             let numbers = stream(storage.as_ref(), "n.dict.bin");
             let (numbers, _) = numbers[18..].as_chunks::<2>();
-            let found: Vec<u16> = numbers.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
+            let found: Vec<i16> = numbers.iter().map(|bytes| i16::from_le_bytes(*bytes)).collect();
             assert_eq!(found.is_sorted(), codec != "LZ4", "{codec}");
             strings_of(&writing, &rows);
         }
