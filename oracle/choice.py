@@ -40,7 +40,7 @@ class Case:
     def __init__(self, server, tambour, file, folder):
         self.server, self.tambour, self.file, self.folder = server, tambour, file, folder
         self.imported("keep", ["--types", "keep", "--codec", "LZ4"])
-        described = tambour.rows(folder / "keep", "DESCRIBE keep")
+        described = [line.replace("\\'", "'") for line in tambour.rows(folder / "keep", "DESCRIBE keep")]
         self.columns = ", ".join("`{}` {}".format(*line.split("\t")[:2]) for line in described)
 
     def imported(self, name, words):

@@ -272,7 +272,10 @@ fn listing(
     let mut name = parser.parse_object_name(false)?;
     if parser.parse_one_of_keywords(&[Keyword::FROM, Keyword::IN]).is_some() {
         let database = parser.parse_identifier()?;
-        name.0.truncate(1);
+        if name.0.len() > 1 {
+            let what = format!("`{name}` names its database already; leave out FROM {database}");
+            return Err(ParserError::ParserError(what));
+        }
         name.0.insert(0, ObjectNamePart::Identifier(database));
     }
     let condition = condition(parser, "field")?;
@@ -387,14 +390,21 @@ pub(super) fn exists(parser: &mut Parser<'_>) -> Option<Result<Sql, ParserError>
         return None;
     }
     parser.next_token();
-    let has_name = !matches!(parser.peek_nth_token(1).token, Token::EOF | Token::SemiColon);
-    if has_name && parser.parse_keyword(Keyword::DATABASE) {
+    // Before the end, a word is the name of a table.
+    let has_name = |parser: &Parser<'_>| {
+        !matches!(parser.peek_nth_token(1).token, Token::EOF | Token::SemiColon)
+    };
+    if has_name(parser) && parser.parse_keyword(Keyword::DATABASE) {
         return Some(parser.parse_identifier().and_then(|name| {
             counted(&format!("system.databases WHERE name = {}", quoted(&name.value)))
         }));
     }
-    let _ = parser.parse_keyword(Keyword::TEMPORARY);
-    let _ = parser.parse_keyword(Keyword::TABLE) || parser.parse_keyword(Keyword::VIEW);
+    if has_name(parser) {
+        let _ = parser.parse_keyword(Keyword::TEMPORARY);
+    }
+    if has_name(parser) {
+        let _ = parser.parse_keyword(Keyword::TABLE) || parser.parse_keyword(Keyword::VIEW);
+    }
     Some(parser.parse_object_name(false).and_then(|name| {
         let (database, table) =
             path(&name).map_err(|error| ParserError::ParserError(error.to_string()))?;

@@ -9,6 +9,7 @@ mod sketch;
 
 use crate::DataType;
 use crate::PartError;
+use crate::column::{Layout, can_be_sparse};
 use crate::types::{Column, Strings};
 use crate::write::{StringLayout, stored_bytes};
 use arrow_array::cast::AsArray;
@@ -299,8 +300,11 @@ impl Trial<'_> {
         let narrow = self.narrow(&facts);
         let data_type =
             narrow.as_ref().map_or(&self.column.data_type, |change| &change.data_type).clone();
-        // A dictionary of ClickHouse's takes -0.0 for 0.0 and one NaN for another when it merges; of DateTime64 it has none.
-        if facts.ambiguous || matches!(data_type.unwrapped(), DataType::DateTime64 { .. }) {
+        // A dictionary of ClickHouse's takes -0.0 for 0.0 and one NaN for another when it merges, so that all floats have to be
+        // known; of DateTime64 it has none.
+        let is_float = [DataType::Float32, DataType::Float64].contains(data_type.unwrapped());
+        let is_ambiguous = is_float && (facts.ambiguous || !self.options.complete);
+        if is_ambiguous || matches!(data_type.unwrapped(), DataType::DateTime64 { .. }) {
             return Ok(narrow);
         }
         let arrays = match &narrow {
@@ -316,7 +320,11 @@ impl Trial<'_> {
             return Ok(narrow);
         }
         let low = DataType::LowCardinality(Box::new(data_type.clone()));
-        let plain = self.bytes(&data_type, StringLayout::Inline, &arrays)?;
+        let mut plain = self.bytes(&data_type, StringLayout::Inline, &arrays)?;
+        if can_be_sparse(&data_type) {
+            // Of nearly nothing but defaults, a part has the others alone.
+            plain = plain.min(self.bytes_in(&data_type, &sparse(), &arrays)?);
+        }
         let stored = self.bytes(&low, StringLayout::Inline, &arrays)?;
         let share = match choice.map(|it| it.objective) {
             Some(Objective::Size) => DICTIONARY_SHARE,
@@ -385,8 +393,17 @@ impl Trial<'_> {
         strings: StringLayout,
         arrays: &[ArrayRef],
     ) -> Result<u64, ChooseError> {
+        self.bytes_in(data_type, &strings.layout(), arrays)
+    }
+
+    fn bytes_in(
+        &self,
+        data_type: &DataType,
+        layout: &Layout,
+        arrays: &[ArrayRef],
+    ) -> Result<u64, ChooseError> {
         let column = Column { name: self.column.name.clone(), data_type: data_type.clone() };
-        stored_bytes(&column, &self.options.codec, strings, arrays)
+        stored_bytes(&column, &self.options.codec, layout, arrays)
             .map_err(|cause| ChooseError::Column { column: self.column.name.clone(), cause })
     }
 
@@ -441,6 +458,10 @@ impl Trial<'_> {
         let all = arrow_cast::cast(&all, &wanted).map_err(wrong)?;
         Ok((all.as_any_dictionary().values().len(), rows))
     }
+}
+
+fn sparse() -> Layout {
+    Layout { sparse: true, ..Layout::default() }
 }
 
 fn texts<T: AsRef<[u8]>>(values: impl Iterator<Item = Option<T>>, sketch: &mut Sketch) {

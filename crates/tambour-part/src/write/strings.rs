@@ -43,7 +43,7 @@ impl StringLayout {
     const SIZED: [Self; 2] = [Self::Sized, Self::SizedInside];
 
     /// The layout of all columns.
-    pub(super) fn layout(self) -> Layout {
+    pub(crate) fn layout(self) -> Layout {
         Layout {
             string_sizes: Self::SIZED.contains(&self),
             string_sizes_nested: self == Self::SizedInside,
@@ -137,7 +137,8 @@ impl Opening {
                 continue;
             }
             let arrays = self.values(index);
-            let bytes = |layout| stored_bytes(column, codec, layout, &arrays);
+            let bytes =
+                |strings: StringLayout| stored_bytes(column, codec, &strings.layout(), &arrays);
             let plain = bytes(StringLayout::Inline)?;
             inline += plain;
             // Layouts that change a column at all mostly make the same streams of it.
@@ -190,14 +191,13 @@ impl Sinks for Memory {
 pub fn stored_bytes(
     column: &Column,
     codec: &CodecSpec,
-    strings: StringLayout,
+    layout: &Layout,
     arrays: &[ArrayRef],
 ) -> Result<u64, PartError> {
-    let layout = strings.layout();
-    let described = streams(&column.name, &column.data_type, &layout);
+    let described = streams(&column.name, &column.data_type, layout);
     let empty = described.iter().map(|stream| (stream.name.clone(), Vec::new())).collect();
     let mut memory = Memory { streams: empty, stray: Vec::new() };
-    let mut writer = ColumnWriter::with_layout(&column.name, &column.data_type, &layout)?;
+    let mut writer = ColumnWriter::with_layout(&column.name, &column.data_type, layout)?;
     writer.prefix(&mut memory)?;
     let mut held = Vec::new();
     for array in arrays {

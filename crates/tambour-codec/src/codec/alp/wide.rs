@@ -1,7 +1,7 @@
 //! Integers in whole words: `ALP('wide')`.
 //!
-//! Packed integers are as dense as their range, and nothing that comes after finds anything in them. In 64 bits, the most that
-//! a vector can say, the words of its 16 lanes are the values in their order, so that differences, planes of bits and zstd
+//! Packed integers are as dense as their range, and nothing that comes after finds anything in them. With 64 bits for each, the most
+//! that a vector can have, the words of its 16 lanes are the values in their order, so that differences, planes of bits and zstd
 //! do with floats that are decimals what they do with integers. One pair of powers and one base serve the whole block.
 
 use super::{How, RAW, Vector, put, put_exceptions};
