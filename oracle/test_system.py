@@ -131,7 +131,7 @@ STATEMENTS = ["DESCRIBE t", "DESC TABLE t", "DESCRIBE {}.t", "DESCRIBE (SELECT a
 
 @pytest.mark.parametrize("table", ["two keys", "times"], indirect=True)
 def test_what_statements_say(server, tambour, database, table):
-    """In each format; what stands behind them is taken as after a query."""
+    """In each format; what follows them is taken as after a query."""
     ask = table[1]
     server.run(f"USE {database}")
     for number, statement in enumerate(STATEMENTS):

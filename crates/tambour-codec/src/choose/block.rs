@@ -309,7 +309,7 @@ impl Chooser {
         let front = winner.plan.front;
         for back in backs.into_iter().filter(|back| *back != winner.plan.back) {
             let next = self.attempt(Plan { front, back }, source, best)?;
-            // What takes long is kept only if it is worth it.
+            // This block has it already; those that follow take as long only if it is worth it.
             let share = longest.filter(|(level, _)| back == Back::Zstd(*level));
             if next.cost < tried[0].cost * share.map_or(1.0, |(_, share)| share) {
                 tried[0] = next;
