@@ -7,7 +7,7 @@ use tambour_part::column::{
     ColumnWriter, Layout, Sinks, StreamKind, StreamName, can_be_sparse, streams,
 };
 use tambour_part::types::Column;
-use tambour_part::write::SPARSE_RATIO_DEFAULT;
+use tambour_part::write::{SPARSE_RATIO_DEFAULT, SPARSE_SINCE, StringLayout};
 use tambour_table::TableError;
 
 /// Rows of a granule.
@@ -15,12 +15,6 @@ const GRANULE_ROWS: usize = 8192;
 /// The server's settings `min_compress_block_size` and `max_compress_block_size`.
 const SERVER_BLOCK_MIN: usize = 64 << 10;
 const SERVER_BLOCK_MAX: usize = 1 << 20;
-/// The releases that write sparse columns ...
-const SPARSE_SINCE: Version = Version::new(22, 1);
-/// ... sizes of strings apart ...
-const SIZES_SINCE: Version = Version::new(25, 10);
-/// ... and of strings inside of other types.
-const SIZES_INSIDE_SINCE: Version = Version::new(26, 3);
 
 /// The bytes of one stream.
 #[derive(Debug)]
@@ -86,12 +80,13 @@ impl Streams {
         arrays: &[ArrayRef],
         server: Version,
     ) -> Result<Self, TableError> {
+        let writes = |(major, minor)| server >= Version::new(major, minor);
         let layout = Layout {
-            string_sizes: server >= SIZES_SINCE,
-            string_sizes_nested: server >= SIZES_INSIDE_SINCE,
+            string_sizes: writes(StringLayout::Sized.since()),
+            string_sizes_nested: writes(StringLayout::SizedInside.since()),
             ..Layout::default()
         };
-        if server >= SPARSE_SINCE && can_be_sparse(&column.data_type) {
+        if writes(SPARSE_SINCE) && can_be_sparse(&column.data_type) {
             let layout = Layout { sparse: true, ..layout.clone() };
             let (sparse, defaults) = Self::write(column, arrays, &layout)?;
             if defaults as f64 > sparse.rows as f64 * SPARSE_RATIO_DEFAULT {

@@ -11,7 +11,7 @@ mod strings;
 pub use amend::{Amender, Amendment, can_amend};
 pub use mask::{can_mask, mask};
 pub use recode::{RecodeSummary, check as check_recode, recode};
-pub use sparse::SPARSE_RATIO_DEFAULT;
+pub use sparse::{SPARSE_RATIO_DEFAULT, SPARSE_SINCE};
 pub use strings::{StringLayout, stored_bytes};
 
 use crate::column::{Layout, check_shared_sizes, write_single};

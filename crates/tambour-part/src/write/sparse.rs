@@ -13,7 +13,7 @@ use tambour_codec::spec::CodecSpec;
 /// ClickHouse's default for the setting.
 pub const SPARSE_RATIO_DEFAULT: f64 = 0.9375;
 /// The first release that reads sparse columns.
-const SINCE: (u16, u16) = (22, 1);
+pub const SPARSE_SINCE: (u16, u16) = (22, 1);
 
 impl PartSpec {
     /// Whether a column may be sparse: by its type, the dialect, and the servers that its codec is chosen for.
@@ -52,7 +52,7 @@ impl PartSpec {
 
 /// Whether the servers that a codec is chosen for read sparse columns; one that is written out is for all that know it.
 fn reads_sparse(codec: &CodecSpec) -> bool {
-    !codec.is_auto() || super::strings::leaves_choice(codec, SINCE)
+    !codec.is_auto() || super::strings::leaves_choice(codec, SPARSE_SINCE)
 }
 
 /// Values of a column that are the default.

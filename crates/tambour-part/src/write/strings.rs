@@ -51,8 +51,8 @@ impl StringLayout {
         }
     }
 
-    /// The first release that reads it.
-    const fn since(self) -> (u16, u16) {
+    /// The first release that reads it, and writes it by default.
+    pub const fn since(self) -> (u16, u16) {
         match self {
             Self::Inline | Self::Smaller => (0, 0),
             Self::Sized => (25, 10),
