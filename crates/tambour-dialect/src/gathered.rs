@@ -256,6 +256,9 @@ pub(super) fn rewrite(
     {
         ours.duplicate_treatment = theirs.duplicate_treatment;
     }
+    if quantiles.is_some() {
+        super::combinator::mark(&mut gather, Otherwise::Own);
+    }
     let gather = Expr::Function(gather);
     let reduce = |parameters: Vec<Expr>| {
         let all = std::iter::once(gather.clone()).chain(parameters).collect();
