@@ -91,7 +91,8 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
     })
 }
 
-/// The text that ClickHouse makes of a number before `::`, sign and all: `-1::UInt8` is a wrong text, and no negative number.
+/// The text that ClickHouse makes of a number before `::`, sign and all: `-1::UInt8` is a wrong text, and no negative number. So
+/// is `- 1::Int8`, with the space in it.
 pub(super) fn literal_before_cast(parser: &mut Parser<'_>) -> Option<Expr> {
     let is_negative = parser.peek_token_ref().token == Token::Minus;
     let at = usize::from(is_negative);
@@ -99,7 +100,10 @@ pub(super) fn literal_before_cast(parser: &mut Parser<'_>) -> Option<Expr> {
     if parser.peek_nth_token_ref(at + 1).token != Token::DoubleColon {
         return None;
     }
-    let text = format!("{}{digits}", if is_negative { "-" } else { "" });
+    let (sign, number) = (parser.peek_token_ref().span, parser.peek_nth_token_ref(at).span);
+    let is_apart = is_negative && sign.end != number.start;
+    let sign = if is_negative { "-" } else { "" };
+    let text = format!("{sign}{}{digits}", if is_apart { " " } else { "" });
     for _ in 0..=at {
         parser.next_token();
     }
