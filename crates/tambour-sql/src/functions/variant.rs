@@ -76,6 +76,13 @@ pub(super) fn named(choice: Expr, name: String) -> Expr {
     Typed::of_name(choice, name)
 }
 
+/// The same of values whose types are known.
+pub(super) fn of_types(value: Expr, types: &[DataType]) -> Expr {
+    let names: BTreeSet<String> = types.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    named(value, format!("{NAME}{})", names.join(", ")))
+}
+
 /// True for the name of such a type, or of one with such inside.
 pub(super) fn is_name(name: &str) -> bool {
     name.contains(NAME)
