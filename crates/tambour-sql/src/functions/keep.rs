@@ -15,7 +15,9 @@ use super::{
     shown, sliding, typed, variant,
 };
 use crate::walk::{Walk, downwards, everywhere};
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
+use arrow::datatypes::{
+    DECIMAL128_MAX_PRECISION, DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano,
+};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
@@ -86,7 +88,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     } else {
         Transformed::yes(finish::projected(plan.data, &finish)?)
     };
-    if defaults.iter().all(Option::is_none) {
+    if defaults.iter().all(|it| matches!(it, Absent::Null)) {
         return Ok(plan);
     }
     Ok(Transformed::yes(filled(plan.data, &defaults)?))
@@ -99,8 +101,17 @@ fn is_grouped(plan: &LogicalPlan) -> Result<bool> {
     Ok(keys.into_iter().any(|key| key.any_column_refs() || key.is_volatile()))
 }
 
-/// What stands for each key of ROLLUP, CUBE and GROUPING SETS in the rows that are not grouped by it; `None` for NULL.
-fn defaults_of(plan: &LogicalPlan) -> Result<Vec<Option<Field>>> {
+/// What stands for a key in the rows that are not grouped by it.
+enum Absent {
+    Null,
+    /// The default of its type.
+    Default(Field),
+    /// The key itself, which is a constant.
+    Same(Expr),
+}
+
+/// The same of each key of ROLLUP, CUBE and GROUPING SETS.
+fn defaults_of(plan: &LogicalPlan) -> Result<Vec<Absent>> {
     let LogicalPlan::Aggregate(aggregate) = plan else { return Ok(Vec::new()) };
     if !matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)]) {
         return Ok(Vec::new());
@@ -110,19 +121,29 @@ fn defaults_of(plan: &LogicalPlan) -> Result<Vec<Option<Field>>> {
     keys.into_iter()
         .map(|key| {
             let field = key.to_field(schema)?.1;
-            Ok((!field.is_nullable()).then(|| field.as_ref().clone()))
+            Ok(match field.is_nullable() {
+                _ if !key.any_column_refs() && !key.is_volatile() => Absent::Same(key.clone()),
+                true => Absent::Null,
+                false => Absent::Default(field.as_ref().clone()),
+            })
         })
         .collect()
 }
 
 /// A projection that has defaults in the place of the NULLs of keys.
-fn filled(plan: LogicalPlan, defaults: &[Option<Field>]) -> Result<LogicalPlan> {
+fn filled(plan: LogicalPlan, defaults: &[Absent]) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
     // The engine turns `grouping` into a look at its number of the set, which is below this projection and not for those above.
     let shown = schema.iter().enumerate().filter(|(_, (_, field))| !is_number_of_set(field.name()));
     let columns = shown.map(|(index, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-        let Some(Some(key)) = defaults.get(index) else { return Ok(column) };
+        let key = match defaults.get(index) {
+            Some(Absent::Default(key)) => key,
+            Some(Absent::Same(constant)) => {
+                return Ok(constant.clone().alias_qualified(qualifier.cloned(), field.name()));
+            }
+            _ => return Ok(column),
+        };
         let value = when(column.clone().is_null(), default::literal(key)?).otherwise(column)?;
         let value = match bare_type(key) {
             Some(data_type) => typed(value, Some(data_type)).data,
@@ -201,6 +222,14 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
             elements.iter().map(|(_, it)| function::bare(it).clone()).collect();
         for item in &list.list {
             among::check_tuple(item, &elements, schema)?;
+        }
+    }
+    // ClickHouse has a spelling of its own for a float as a text: 1. is none of these.
+    if data_type == DataType::String {
+        for item in &list.list {
+            if nameless(item, schema)?.data_type().is_floating() {
+                return plan_err!("IN does not take floats beside a text: write them as texts");
+            }
         }
     }
     for item in &list.list {
@@ -307,6 +336,7 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
         Expr::ScalarFunction(call) if call.name() == "get_field" => nested::subcolumn(call, schema),
         Expr::ScalarFunction(call) => called(call, schema),
         Expr::AggregateFunction(call) => aggregate(call, schema, false),
+        Expr::HigherOrderFunction(call) => super::lambda::typed(call, schema),
         Expr::ScalarSubquery(query) => correlated::without_empty(query),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
@@ -554,7 +584,7 @@ fn has_distances(frame: &WindowFrame) -> bool {
 
 /// Numbers in a frame over dates are days, over instants seconds: the engine would take them for months.
 fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
-    let Some(first) = params.order_by.first() else { return Ok(false) };
+    let Some(first) = params.order_by.first_mut() else { return Ok(false) };
     let field = field_of(&first.expr, schema)?;
     let Some(data_type) = bare_type(&field) else { return Ok(false) };
     let interval = |number: i64| match data_type {
@@ -575,6 +605,12 @@ fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<boo
         DataType::Date | DataType::Date32 | DataType::DateTime { .. } => {}
         other if Order::of_comparison(other).is_some() => {
             return plan_err!("a RANGE frame with a distance does not take {other}");
+        }
+        // Nothing is less than 0 for the engine in a type without a sign, and past its ends each type begins anew.
+        _ if field.data_type().is_integer() => {
+            let wide = ArrowType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
+            first.expr = cast(std::mem::take(&mut first.expr), wide);
+            return Ok(true);
         }
         _ => return Ok(false),
     }

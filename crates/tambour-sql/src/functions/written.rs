@@ -57,6 +57,7 @@ fn narrowed_once(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 "coalesce" | "nvl" => {
                     let is_cut = cut(&mut call.args, schema)?;
                     if let [only] = call.args.as_mut_slice() {
+                        of_each(std::slice::from_mut(only), schema)?;
                         return Ok(Transformed::yes(std::mem::take(only)));
                     }
                     of_all(&mut call.args.iter_mut().collect::<Vec<_>>(), schema)? | is_cut
