@@ -11,24 +11,20 @@ use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, n
 use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
 use super::{
-    alike, among, comparison, correlated, default, finish, listed, nested, operators, scalar,
-    shown, sliding, typed, variant,
+    alike, among, comparison, correlated, default, finish, frames, listed, nested, operators,
+    scalar, shown, sliding, typed, variant,
 };
 use crate::walk::{Walk, downwards, everywhere};
-use arrow::datatypes::{
-    DECIMAL128_MAX_PRECISION, DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano,
-};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::{
-    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionParams,
-};
+use datafusion::logical_expr::expr::{AggregateFunction, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
     Aggregate, Between, BinaryExpr, Expr, ExprSchemable, Like, LogicalPlan, Operator, Projection,
-    SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    SortExpr, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
@@ -556,9 +552,9 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
         | numbered(&name, &mut call.params.args, schema)?;
     let is_moved = neighbour(&name, &mut call.params.args, schema)?;
     let mut is_reordered = false;
-    let is_far = has_distances(&call.params.window_frame);
+    let is_far = frames::has_distances(&call.params.window_frame);
     if is_far {
-        is_reordered = distances(&mut call.params, schema)?;
+        is_reordered = frames::distances(&mut call.params, schema)?;
     }
     for item in call.params.order_by.iter_mut().filter(|_| !is_far) {
         let before = item.expr.clone();
@@ -570,67 +566,6 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
     let is_changed = is_changed || is_moved || is_reordered || is_gathered;
     let expr = Expr::WindowFunction(call);
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
-}
-
-/// True for `RANGE BETWEEN 3 PRECEDING …`: a frame of values, not of rows.
-fn has_distances(frame: &WindowFrame) -> bool {
-    let is_distance = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
-        WindowFrameBound::CurrentRow => false,
-    };
-    frame.units == WindowFrameUnits::Range
-        && (is_distance(&frame.start_bound) || is_distance(&frame.end_bound))
-}
-
-/// Numbers in a frame over dates are days, over instants seconds: the engine would take them for months.
-fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
-    let Some(first) = params.order_by.first_mut() else { return Ok(false) };
-    let field = field_of(&first.expr, schema)?;
-    let Some(data_type) = bare_type(&field) else { return Ok(false) };
-    let interval = |number: i64| match data_type {
-        DataType::Date | DataType::Date32 => {
-            i32::try_from(number).ok().map(|days| IntervalMonthDayNano::new(0, days, 0))
-        }
-        DataType::DateTime { .. } => number
-            .checked_mul(1_000_000_000)
-            .map(|nanoseconds| IntervalMonthDayNano::new(0, 0, nanoseconds)),
-        _ => None,
-    };
-    if field.is_nullable() {
-        return plan_err!(
-            "a RANGE frame with a distance does not take values that may be NULL: order by assumeNotNull(x)"
-        );
-    }
-    match &data_type {
-        DataType::Date | DataType::Date32 | DataType::DateTime { .. } => {}
-        other if Order::of_comparison(other).is_some() => {
-            return plan_err!("a RANGE frame with a distance does not take {other}");
-        }
-        // Nothing is less than 0 for the engine in a type without a sign, and past its ends each type begins anew.
-        _ if field.data_type().is_integer() => {
-            let wide = ArrowType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
-            first.expr = cast(std::mem::take(&mut first.expr), wide);
-            return Ok(true);
-        }
-        _ => return Ok(false),
-    }
-    for bound in [&mut params.window_frame.start_bound, &mut params.window_frame.end_bound] {
-        let (WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value)) = bound
-        else {
-            continue;
-        };
-        let number = match &*value {
-            ScalarValue::Utf8(Some(text)) => text.parse::<i64>().ok(),
-            other => match other.cast_to(&ArrowType::Int64) {
-                Ok(ScalarValue::Int64(number)) => number,
-                _ => None,
-            },
-        };
-        if let Some(interval) = number.and_then(interval) {
-            *value = ScalarValue::IntervalMonthDayNano(Some(interval));
-        }
-    }
-    Ok(true)
 }
 
 /// `lag` and `lead` past the end: the default of the type, unless the values may be NULL.
