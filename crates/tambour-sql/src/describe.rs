@@ -15,6 +15,11 @@ use tambour_part::types::{Column, DataType, Strings, TYPE_KEY};
 
 /// The type as ClickHouse writes it; Arrow's name of one that ClickHouse does not have.
 fn type_name(field: &Field) -> String {
+    if field.metadata().contains_key(TYPE_KEY)
+        && let Ok(named) = DataType::from_field(field)
+    {
+        return named.to_string();
+    }
     match field.data_type() {
         ArrowType::Null => return "Nullable(Nothing)".to_owned(),
         ArrowType::List(item) if item.data_type().is_null() && !item.is_nullable() => {

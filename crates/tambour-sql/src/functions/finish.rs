@@ -6,7 +6,7 @@ use super::keep::is_number_of_set;
 use super::literal::bare_type;
 use super::order::Order;
 use super::typed::{Typed, needs_name};
-use super::{default, scalar};
+use super::{default, quantile, scalar};
 use crate::walk::Walk;
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType as ArrowType, Field};
 use datafusion::common::tree_node::TreeNode;
@@ -87,6 +87,8 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
     let data_type = match name {
         "min" | "max" | "first_value" | "last_value" | "any_value" | "nth_value" | "lag"
         | "lead" => Some(data_type),
+        "quantileExact" => Some(data_type),
+        quantile::BETWEEN if quantile::stays(field.data_type()) => Some(data_type),
         "array_agg" => Some(DataType::Array(Box::new(data_type))),
         _ => None,
     };
