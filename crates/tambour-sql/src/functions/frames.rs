@@ -19,6 +19,37 @@ pub(super) fn has_distances(frame: &WindowFrame) -> bool {
         && (is_distance(&frame.start_bound) || is_distance(&frame.end_bound))
 }
 
+/// A RANGE frame without distances ends with peers, as one of GROUPS does, which the engine has for all types. True if it was made
+/// such.
+pub(super) fn of_peers(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
+    let frame = &params.window_frame;
+    let is_default = frame.end_bound == WindowFrameBound::CurrentRow
+        && matches!(frame.start_bound, WindowFrameBound::Preceding(_));
+    if frame.units != WindowFrameUnits::Range || is_default || has_distances(frame) {
+        return Ok(false);
+    }
+    let is_odd = |it: &ArrowType| {
+        matches!(it, ArrowType::Struct(_) | ArrowType::FixedSizeBinary(_) | ArrowType::List(_))
+    };
+    for item in &params.order_by {
+        if is_odd(field_of(&item.expr, schema)?.data_type()) {
+            let bound = |it: &WindowFrameBound| match it {
+                WindowFrameBound::Preceding(_) => {
+                    WindowFrameBound::Preceding(ScalarValue::UInt64(None))
+                }
+                WindowFrameBound::Following(_) => {
+                    WindowFrameBound::Following(ScalarValue::UInt64(None))
+                }
+                WindowFrameBound::CurrentRow => WindowFrameBound::CurrentRow,
+            };
+            let ends = (bound(&frame.start_bound), bound(&frame.end_bound));
+            params.window_frame = WindowFrame::new_bounds(WindowFrameUnits::Groups, ends.0, ends.1);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Numbers in a frame over dates are days, over instants seconds: the engine would take them for months.
 pub(super) fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
     let Some(first) = params.order_by.first_mut() else { return Ok(false) };

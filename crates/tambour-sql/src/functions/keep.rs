@@ -561,6 +561,7 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
         in_order(item, schema, false)?;
         is_reordered |= before != item.expr;
     }
+    is_reordered |= frames::of_peers(&mut call.params, schema)?;
     let types = call.params.args.iter().map(|it| it.get_type(schema));
     let is_gathered = sliding::anew(&mut call.fun, &types.collect::<Result<Vec<_>>>()?);
     let is_changed = is_changed || is_moved || is_reordered || is_gathered;
