@@ -144,6 +144,7 @@ def test_refusals_tell_why(tambour, table, query, reason):
     "SELECT n, groupArray(n) OVER (ORDER BY (n, 'a') RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM (SELECT number AS n FROM numbers(3))",
     "SELECT count() OVER (ORDER BY toUUID(concat('61f0c404-5cb3-11e7-907b-a6006ad3dba', toString(number % 2))) RANGE BETWEEN CURRENT ROW AND CURRENT ROW) FROM numbers(3)",
     "SELECT median(d), toTypeName(quantileExact(0.3)(d)), toTypeName(arrayMap(x -> [x], [toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0')])) FROM (SELECT toDate(number) AS d FROM numbers(5)) SETTINGS aggregate_functions_null_for_empty = 0",
+    "SELECT id FROM (SELECT number AS id, number AS k FROM numbers(6)) WHERE k IN (SELECT k FROM (SELECT number AS k FROM numbers(3)) WHERE k > 0) AND id NOT IN (SELECT max(k) AS k FROM (SELECT number AS k FROM numbers(3)))",
     "EXISTS VIEW system.one",
     "EXISTS DICTIONARY nosuch",
 ])

@@ -185,7 +185,12 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
                 *expr = replacement;
             }
         }
-        Expr::InSubquery { subquery, negated: true, .. } => sets::subquery(subquery)?,
+        Expr::InSubquery { subquery, negated, .. } => {
+            if *negated {
+                sets::subquery(subquery)?;
+            }
+            sets::rename(subquery);
+        }
         Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => {
             sets::negated(inner)?;
             let operand = condition_of(take(inner));

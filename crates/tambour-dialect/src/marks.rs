@@ -7,6 +7,9 @@ pub const MERGED: &str = "\u{1f}final";
 /// The name of the subquery whose rows are a set of tuples.
 pub const SET: &str = "\u{1f}set";
 
+/// The name of the values of a set of single values.
+pub const MEMBER: &str = "\u{1f}member";
+
 /// Stands between a name and its number.
 const BEFORE_NUMBER: char = '\u{1f}';
 
