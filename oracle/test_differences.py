@@ -145,6 +145,7 @@ def test_refusals_tell_why(tambour, table, query, reason):
     "SELECT count() OVER (ORDER BY toUUID(concat('61f0c404-5cb3-11e7-907b-a6006ad3dba', toString(number % 2))) RANGE BETWEEN CURRENT ROW AND CURRENT ROW) FROM numbers(3)",
     "SELECT median(d), toTypeName(quantileExact(0.3)(d)), toTypeName(arrayMap(x -> [x], [toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0')])) FROM (SELECT toDate(number) AS d FROM numbers(5)) SETTINGS aggregate_functions_null_for_empty = 0",
     "SELECT id FROM (SELECT number AS id, number AS k FROM numbers(6)) WHERE k IN (SELECT k FROM (SELECT number AS k FROM numbers(3)) WHERE k > 0) AND id NOT IN (SELECT max(k) AS k FROM (SELECT number AS k FROM numbers(3)))",
+    "SELECT toTypeName([(number, NULL), NULL]), toTypeName(toDecimal32(number, 2) * toInt8(number) - 1), number / toIPv4('1.2.3.4') FROM numbers(2)",
     "EXISTS VIEW system.one",
     "EXISTS DICTIONARY nosuch",
 ])
@@ -175,6 +176,8 @@ def test_frames_of_values_end_where_their_type_ends(server, tambour, values, ord
     ("SELECT x, count() FROM (SELECT 1 AS x UNION ALL SELECT '1') GROUP BY x", "no common one"),
     ("SELECT number FROM numbers(1) UNION ALL SELECT [NULL]", "different types"),
     ("SELECT isConstant(number OR 1) FROM numbers(1)", "isConstant"),
+    ("SELECT if(number = 1, toIPv4('1.2.3.4'), toString(number)) FROM numbers(2)", "no common type"),
+    ("SELECT [toIPv4('1.2.3.4'), 5]", "no common type"),
     ("SELECT toString(number) IN (1.0, 2.5) FROM numbers(3)", "floats"),
     ("SELECT lagInFrame(number) OVER (ORDER BY number ROWS BETWEEN 2 PRECEDING AND 2 PRECEDING) FROM numbers(3)", "lagInFrame"),
     ("SELECT leadInFrame(number) OVER (ORDER BY number ROWS BETWEEN 2 FOLLOWING AND UNBOUNDED FOLLOWING) FROM numbers(3)", "leadInFrame"),

@@ -409,20 +409,6 @@ pub(super) fn rewrite_plain(function: &mut Function, written: &str) -> bool {
     found.is_some()
 }
 
-/// True for a number with or without a sign, and for a text, in parentheses or not.
-fn is_written(literal: &Expr) -> bool {
-    match literal {
-        Expr::Nested(inner) => is_written(inner),
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
-            matches!(&**expr, Expr::Value(value) if matches!(value.value, Value::Number(..)))
-        }
-        Expr::Value(value) => {
-            matches!(value.value, Value::Number(..) | Value::SingleQuotedString(_))
-        }
-        _ => false,
-    }
-}
-
 /// True for literals whose text, before `::`, says something else than their value: `1::Date`, `(1, 'a')::String`.
 fn reads_text(literal: &Expr, data_type: &DataType) -> bool {
     let plain = match data_type {
@@ -445,7 +431,7 @@ fn reads_text(literal: &Expr, data_type: &DataType) -> bool {
         },
         Expr::Array(_) | Expr::Tuple(_) => name == "STRING",
         // The parentheses are a part of the text.
-        Expr::Nested(inner) => is_written(inner),
+        Expr::Nested(inner) => super::postfix::is_written(inner),
         Expr::Function(function) => {
             name == "STRING" && matches!(self::name(function), Some("make_array" | "struct"))
         }

@@ -3,7 +3,7 @@
 use super::lexical::is_word;
 use super::{call, within};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, ObjectName, Subscript, Value,
+    AccessExpr, BinaryOperator, Expr, ObjectName, Subscript, UnaryOperator, Value,
 };
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -108,6 +108,20 @@ pub(super) fn literal_before_cast(parser: &mut Parser<'_>) -> Option<Expr> {
         parser.next_token();
     }
     Some(Expr::value(Value::SingleQuotedString(text)))
+}
+
+/// True for a number with or without a sign, and for a text, in parentheses or not.
+pub(super) fn is_written(literal: &Expr) -> bool {
+    match literal {
+        Expr::Nested(inner) => is_written(inner),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            matches!(&**expr, Expr::Value(value) if matches!(value.value, Value::Number(..)))
+        }
+        Expr::Value(value) => {
+            matches!(value.value, Value::Number(..) | Value::SingleQuotedString(_))
+        }
+        _ => false,
+    }
 }
 
 /// A call of `tuple`. The parser library would take `tuple(f(x)).1` for a type with a literal of it.

@@ -160,7 +160,6 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         it.arrow(tambour_part::types::Strings::Utf8).is_numeric() && *it != DataType::Ipv4
     };
     let is_enum = |it: &DataType| matches!(it, DataType::Enum8(_) | DataType::Enum16(_));
-    let is_integer = |it: &DataType| !is_float(it) && !matches!(it, DataType::Decimal { .. });
     let text_item = |it: &DataType| matches!(it, DataType::Array(item) if is_text(&function::bare(item).clone()));
     let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
     let are_other =
@@ -172,7 +171,7 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         || any(&is_list) && !all(&is_list)
         || any(&is_moment) && any(&is_number)
         || any(&is_enum) && any(&is_number)
-        || any(&|it| *it == DataType::Ipv4) && any(&|it| is_number(it) && !is_integer(it))
+        || any(&|it| *it == DataType::Ipv4) && any(&|it| is_number(it) || is_text(it))
         || any(&text_item) && !all(&text_item);
     if differ {
         let names: Vec<String> = present().map(ToString::to_string).collect();

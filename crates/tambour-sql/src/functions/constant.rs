@@ -31,7 +31,7 @@ pub(super) fn known(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             }
             let is_one = is_constant(&expr, &input);
             if is_one == Some(false) && !expr.is_volatile() {
-                check(&expr)?;
+                check(&expr, &input)?;
             }
             Ok(match is_one {
                 Some(is_one) => Transformed::yes(lit(u8::from(is_one))),
@@ -85,16 +85,28 @@ fn is_of_nothing(expr: &Expr, plan: &LogicalPlan) -> bool {
 
 /// Refuses what ClickHouse finds to be a constant, or not, by ways of its own: choices, logic that is decided by one side, and
 /// what depends on a type alone.
-fn check(expr: &Expr) -> Result<()> {
+fn check(expr: &Expr, plan: &LogicalPlan) -> Result<()> {
     use Operator::{And, Or};
+    let is_plain = |it: &Expr| !it.any_column_refs();
     let mut found = None;
     expr.look(&mut |inner| {
         let is_own = match inner {
-            Expr::Case(_) => Some("a choice"),
-            Expr::BinaryExpr(it) if matches!(it.op, And | Or) => Some("AND and OR"),
-            Expr::IsNull(_) | Expr::IsNotNull(_) => Some("IS NULL"),
+            Expr::Case(case) => {
+                let results = case.when_then_expr.iter().map(|(_, then)| then);
+                let is_decided = case.when_then_expr.iter().any(|(when, _)| is_plain(when))
+                    || results.chain(&case.else_expr).all(|it| is_plain(it));
+                is_decided.then_some("a choice")
+            }
+            Expr::BinaryExpr(it) if matches!(it.op, And | Or) => {
+                (is_plain(&it.left) || is_plain(&it.right)).then_some("AND and OR")
+            }
+            Expr::IsNull(inner) | Expr::IsNotNull(inner) => {
+                (!inner.nullable(plan.schema())?).then_some("IS NULL")
+            }
             Expr::ScalarFunction(call) => match call.name() {
-                "coalesce" | "nvl" | "nullif" => Some("a choice"),
+                "coalesce" | "nvl" | "nullif" => {
+                    call.args.first().is_some_and(is_plain).then_some("a choice")
+                }
                 "toTypeName" | "isNullable" | "isNull" | "isNotNull" => Some("what a type says"),
                 _ => None,
             },

@@ -77,7 +77,11 @@ pub(super) fn type_name(mut call: ScalarFunction, schema: &DFSchema) -> Result<T
     {
         return Ok(Transformed::yes(lit(name.clone())));
     }
-    if let Expr::BinaryExpr(binary) = shown
+    let computed = match shown {
+        Expr::Cast(cast) => &cast.expr,
+        other => other,
+    };
+    if let Expr::BinaryExpr(binary) = computed
         && (binary.op.is_numerical_operators() || binary.op.supports_propagation())
         && (is_null(&binary.left) || is_null(&binary.right))
     {
@@ -210,8 +214,17 @@ fn is_null(expr: &Expr) -> bool {
 fn decimal_result(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     let Expr::BinaryExpr(binary) = expr else { return Ok(None) };
     let digits = |side: &Expr| {
-        Ok::<_, DataFusionError>(match field_of(as_decimal(side), schema)?.data_type() {
-            ArrowType::Decimal128(precision, scale) => Some((*precision, *scale)),
+        let side = as_decimal(side);
+        let of_inner = match decimal_result(side, schema)? {
+            Some(Expr::Cast(cast)) => Some(cast.field.data_type().clone()),
+            _ => None,
+        };
+        let data_type = match of_inner {
+            Some(data_type) => data_type,
+            None => field_of(side, schema)?.data_type().clone(),
+        };
+        Ok::<_, DataFusionError>(match data_type {
+            ArrowType::Decimal128(precision, scale) => Some((precision, scale)),
             _ => None,
         })
     };

@@ -2,7 +2,7 @@
 //! number, an integer of 64 bits beside a float, a number beside a text. Here they have the engine's common type. So they are
 //! shown, as each value is shown there; what computes with them is refused, since there each value keeps its own type.
 
-use super::integer::{Integer, common, of_operand};
+use super::integer::{Integer, common, of_choice};
 use super::literal::{bare_type, field_of};
 use super::typed::Typed;
 use crate::describe::narrowest;
@@ -38,7 +38,7 @@ pub(super) fn of_choices<'a>(
         }
         let byte = Field::new("", ArrowType::UInt8, true);
         let number = if *field.data_type() == ArrowType::Boolean { &byte } else { &*field };
-        match (of_operand(choice, number), bare_type(&field)) {
+        match (of_choice(choice, number), bare_type(&field)) {
             // A number of up to 63 bits goes with signed ones and with others.
             (Some(integer), _) if is_literal(choice) && integer.is_long() => has_long = true,
             (Some(integer), _) => integers.push(integer),
