@@ -4,6 +4,7 @@ use super::call::{arguments, call, name, rename, set_arguments};
 use super::rewrite::condition_of;
 use super::{combinator, gathered, refused, spread};
 use crate::DialectError;
+use crate::marks::Otherwise;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentClause, FunctionArguments, NullTreatment, OrderByExpr, OrderByOptions, Value,
@@ -411,16 +412,20 @@ fn quantile(function: &mut Function, written: &str) -> Result<Expr, DialectError
         ));
     };
     let is_exact = written.ends_with("Exact");
+    let is_list = written.starts_with("quantiles");
     let one = |level: String| {
         let level = Expr::value(Value::Number(level, false));
         let name = if is_exact { "quantileExact" } else { "quantile" };
         let mut single = call(name, vec![value.clone(), level]);
         single.filter.clone_from(&function.filter);
         single.over.clone_from(&function.over);
+        if is_list {
+            super::combinator::mark(&mut single, Otherwise::Own);
+        }
         Expr::Function(single)
     };
     let mut values: Vec<Expr> = levels.into_iter().map(one).collect();
-    if written.starts_with("quantiles") {
+    if is_list {
         return Ok(Expr::Function(call("make_array", values)));
     }
     match (values.pop(), values.pop()) {

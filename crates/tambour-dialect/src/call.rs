@@ -132,6 +132,9 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
         Expr::AnyOp { left, compare_op, right, .. } => {
             *expr = pattern::quantified(left, compare_op, right, false)?;
         }
+        Expr::Collate { .. } => {
+            return Err(refused("COLLATE", "texts are in the order of their bytes here"));
+        }
         Expr::AllOp { left, compare_op, right } => {
             *expr = pattern::quantified(left, compare_op, right, true)?;
         }
@@ -182,7 +185,12 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
                 *expr = replacement;
             }
         }
-        Expr::InSubquery { subquery, negated: true, .. } => sets::subquery(subquery)?,
+        Expr::InSubquery { subquery, negated, .. } => {
+            if *negated {
+                sets::subquery(subquery)?;
+            }
+            sets::rename(subquery);
+        }
         Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => {
             sets::negated(inner)?;
             let operand = condition_of(take(inner));
@@ -422,6 +430,8 @@ fn reads_text(literal: &Expr, data_type: &DataType) -> bool {
             _ => false,
         },
         Expr::Array(_) | Expr::Tuple(_) => name == "STRING",
+        // The parentheses are a part of the text.
+        Expr::Nested(inner) => super::postfix::is_written(inner),
         Expr::Function(function) => {
             name == "STRING" && matches!(self::name(function), Some("make_array" | "struct"))
         }

@@ -246,8 +246,7 @@ pub(super) fn rewrite(
             });
         }
     }
-    let is_one = gathered.arguments == (1..=1);
-    let value = if is_one { all } else { vec![tuple_of(all)] };
+    let value = if gathered.arguments == (1..=1) { all } else { vec![tuple_of(all)] };
     let mut gather = call("array_agg", value);
     gather.filter = filter.map(Box::new);
     gather.over.clone_from(&function.over);
@@ -255,6 +254,9 @@ pub(super) fn rewrite(
         (&mut gather.args, &function.args)
     {
         ours.duplicate_treatment = theirs.duplicate_treatment;
+    }
+    if quantiles.is_some() {
+        super::combinator::mark(&mut gather, Otherwise::Own);
     }
     let gather = Expr::Function(gather);
     let reduce = |parameters: Vec<Expr>| {

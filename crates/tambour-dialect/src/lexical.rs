@@ -131,7 +131,8 @@ fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, Diale
             if zero == "0" && binary_digits(&word.value).is_some() =>
         {
             let digits = binary_digits(&word.value).unwrap_or_default();
-            Some((number(digits, 2)?, 2))
+            let whole = format!("0{}", word.value);
+            Some((before_cast(&whole, tokens.get(2)).map_or_else(|| number(digits, 2), Ok)?, 2))
         }
         // `1st_table` is a name, as a table of ClickHouse's tests has it.
         (Token::Number(digits, false), Some(Token::Word(word))) if word.quote_style.is_none() => {
@@ -149,13 +150,20 @@ fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, Diale
                         "numbers to the base 16 are whole here",
                     ));
                 }
-                Some((number(digits, 16)?, 1))
+                let whole = format!("0x{digits}");
+                Some((before_cast(&whole, next).map_or_else(|| number(digits, 16), Ok)?, 1))
             } else {
                 Some((Token::SingleQuotedString(text_of_digits(digits, 16)?), 1))
             }
         }
         _ => None,
     })
+}
+
+/// A number to another base before `::` is a text, as ClickHouse takes it.
+fn before_cast(number: &str, next: Option<&TokenWithSpan>) -> Option<Token> {
+    let is_cast = next.is_some_and(|it| it.token == Token::DoubleColon);
+    is_cast.then(|| Token::SingleQuotedString(number.to_owned()))
 }
 
 /// The digits of `0b101` without the zero.

@@ -16,6 +16,7 @@ mod aggregate;
 mod alias;
 mod ambiguous;
 mod array_join;
+mod bases;
 mod call;
 mod change;
 mod clock;

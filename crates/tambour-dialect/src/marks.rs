@@ -7,6 +7,9 @@ pub const MERGED: &str = "\u{1f}final";
 /// The name of the subquery whose rows are a set of tuples.
 pub const SET: &str = "\u{1f}set";
 
+/// The name of the values of a set of single values.
+pub const MEMBER: &str = "\u{1f}member";
+
 /// Stands between a name and its number.
 const BEFORE_NUMBER: char = '\u{1f}';
 
@@ -54,17 +57,20 @@ pub enum Otherwise {
     Null,
     /// The default of the result's type.
     Default,
+    /// What it is without a word about NULL, whatever the settings say: an item of an array that is never NULL.
+    Own,
 }
 
 impl Otherwise {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Null, Self::Default];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Null, Self::Default, Self::Own];
 
     /// The name of the mark.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Null => "\u{1f}or null",
             Self::Default => "\u{1f}or default",
+            Self::Own => "\u{1f}or its own",
         }
     }
     /// What has a name.

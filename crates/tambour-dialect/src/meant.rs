@@ -207,7 +207,7 @@ pub(super) fn rewrite(
         "laginframe" => {
             if !begins_before(function) {
                 return Err(refused(
-                    "lagInFrame over a frame that may begin past the row that is meant",
+                    "lagInFrame over a frame that may not have the row that is meant",
                     "write ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
                 ));
             }
@@ -216,7 +216,7 @@ pub(super) fn rewrite(
         "leadinframe" => {
             if !reaches_the_end(function) {
                 return Err(refused(
-                    "leadInFrame over a frame that ends at the row",
+                    "leadInFrame over a frame that may not have the row that is meant",
                     "write ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
                 ));
             }
@@ -280,6 +280,9 @@ fn begins_before(function: &Function) -> bool {
     else {
         return true;
     };
+    if let Some(WindowFrameBound::Preceding(_)) = frame.end_bound {
+        return false;
+    }
     match &frame.start_bound {
         WindowFrameBound::Preceding(None) => true,
         WindowFrameBound::Preceding(Some(rows)) => {
@@ -290,11 +293,12 @@ fn begins_before(function: &Function) -> bool {
     }
 }
 
-/// True for a window whose frame ends with the last row.
+/// True for a window whose frame has the row itself and ends with the last.
 fn reaches_the_end(function: &Function) -> bool {
     match &function.over {
         Some(WindowType::WindowSpec(WindowSpec { window_frame: Some(frame), .. })) => {
             frame.end_bound == Some(WindowFrameBound::Following(None))
+                && !matches!(frame.start_bound, WindowFrameBound::Following(_))
         }
         _ => false,
     }

@@ -157,7 +157,7 @@ fn not_there(text: &str) -> String {
         return "an interval whose length is not a number stands beside + or -: d + INTERVAL n DAY"
             .to_owned();
     }
-    if text.contains("unnest should be rewritten") {
+    if text.contains("nnest should be rewritten") {
         return "arrayJoin makes rows where none can be made, as inside of a window: give it a name in a subquery".to_owned();
     }
     let is_tree =

@@ -32,6 +32,11 @@ pub(super) fn of(text: &str) -> Option<String> {
         let name = if name == "make_array" { "array" } else { name };
         return Some(format!("the arguments of {name} have different types: convert them to one"));
     }
+    if text.contains("ncompatible inputs for Union") {
+        return Some(
+            "the queries of UNION have different types in a column: convert one of them".to_owned(),
+        );
+    }
     let is_case = ["ailed to coerce then", "ailed to coerce case", "ailed to coerce when"];
     if is_case.iter().any(|it| text.contains(it)) {
         return Some(
@@ -77,6 +82,7 @@ fn words(types: &str) -> String {
         ("Struct", "Tuple"),
         ("Dictionary", "LowCardinality"),
         ("Null", "NULL"),
+        ("non-null ", ""),
     ];
     let mut text = String::with_capacity(types.len());
     let mut rest = types;

@@ -3,7 +3,7 @@
 use super::lexical::is_word;
 use super::{call, within};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, ObjectName, Subscript, Value,
+    AccessExpr, BinaryOperator, Expr, ObjectName, Subscript, UnaryOperator, Value,
 };
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -91,7 +91,8 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
     })
 }
 
-/// The text that ClickHouse makes of a number before `::`, sign and all: `-1::UInt8` is a wrong text, and no negative number.
+/// The text that ClickHouse makes of a number before `::`, sign and all: `-1::UInt8` is a wrong text, and no negative number. So
+/// is `- 1::Int8`, with the space in it.
 pub(super) fn literal_before_cast(parser: &mut Parser<'_>) -> Option<Expr> {
     let is_negative = parser.peek_token_ref().token == Token::Minus;
     let at = usize::from(is_negative);
@@ -99,11 +100,28 @@ pub(super) fn literal_before_cast(parser: &mut Parser<'_>) -> Option<Expr> {
     if parser.peek_nth_token_ref(at + 1).token != Token::DoubleColon {
         return None;
     }
-    let text = format!("{}{digits}", if is_negative { "-" } else { "" });
+    let (sign, number) = (parser.peek_token_ref().span, parser.peek_nth_token_ref(at).span);
+    let is_apart = is_negative && sign.end != number.start;
+    let sign = if is_negative { "-" } else { "" };
+    let text = format!("{sign}{}{digits}", if is_apart { " " } else { "" });
     for _ in 0..=at {
         parser.next_token();
     }
     Some(Expr::value(Value::SingleQuotedString(text)))
+}
+
+/// True for a number with or without a sign, and for a text, in parentheses or not.
+pub(super) fn is_written(literal: &Expr) -> bool {
+    match literal {
+        Expr::Nested(inner) => is_written(inner),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            matches!(&**expr, Expr::Value(value) if matches!(value.value, Value::Number(..)))
+        }
+        Expr::Value(value) => {
+            matches!(value.value, Value::Number(..) | Value::SingleQuotedString(_))
+        }
+        _ => false,
+    }
 }
 
 /// A call of `tuple`. The parser library would take `tuple(f(x)).1` for a type with a literal of it.

@@ -186,6 +186,12 @@ pub(super) fn number(expr: &mut Expr) {
         Expr::Function(function) if call::name(function) == Some("if") => {
             return arguments(function).skip(1).for_each(number);
         }
+        // `nullIf` in any case: what is left of it is its first argument.
+        Expr::Function(function)
+            if call::name(function).is_some_and(|it| it.eq_ignore_ascii_case("nullIf")) =>
+        {
+            return arguments(function).take(1).for_each(number);
+        }
         Expr::Function(function) if call::name(function) == Some("multiIf") => {
             let last = arguments(function).count().saturating_sub(1);
             let branches = arguments(function).enumerate();

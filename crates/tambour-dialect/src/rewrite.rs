@@ -1,5 +1,6 @@
 //! The walk over a statement: clauses of queries and conditions.
 
+use super::bases::Windows;
 use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
@@ -28,6 +29,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) has_prewhere: bool,
     /// True if keys are replaced by defaults, for the row of WITH TOTALS.
     totals: bool,
+    /// The windows that have names.
+    windows: Windows,
 }
 
 fn flow(result: Result<(), DialectError>) -> ControlFlow<DialectError> {
@@ -45,7 +48,8 @@ impl VisitorMut for Rewriter<'_> {
     }
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         self.has_prewhere |= select.prewhere.is_some();
-        flow(columns::expand(select, &self.scope()).and_then(|()| self.select(select)))
+        let expanded = columns::expand(select, &self.scope()).and_then(|()| self.select(select));
+        flow(expanded.and_then(|()| self.windows.gather(select)))
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<DialectError> {
         for condition in [&mut select.selection, &mut select.having, &mut select.qualify] {
@@ -63,6 +67,9 @@ impl VisitorMut for Rewriter<'_> {
     }
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         retype::numbers_within(expr);
+        if let Err(error) = self.windows.write_out(expr) {
+            return ControlFlow::Break(error);
+        }
         match expr {
             Expr::UnaryOp { op: UnaryOperator::Not, expr } => subquery_as_condition(expr),
             Expr::BinaryOp {
@@ -86,7 +93,14 @@ impl VisitorMut for Rewriter<'_> {
 
 impl<'a> Rewriter<'a> {
     pub(super) fn new(catalog: &'a Catalog, totals: bool) -> Self {
-        Self { catalog, queries: Catalog::new(), notes: Vec::new(), has_prewhere: false, totals }
+        Self {
+            catalog,
+            queries: Catalog::new(),
+            notes: Vec::new(),
+            has_prewhere: false,
+            totals,
+            windows: Windows::default(),
+        }
     }
 
     fn scope(&self) -> ambiguous::Scope<'_> {

@@ -1,9 +1,11 @@
 //! NULLs in sets. For SQL `x NOT IN (1, NULL)` is never true, as NULL could be anything; ClickHouse leaves NULLs out of sets.
 
 use super::call;
+use crate::marks::MEMBER;
 use crate::{DialectError, parse_query};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, Query, Select, SelectItem, SetExpr, TableFactor, Value,
+    BinaryOperator, Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, TableFactor,
+    Value,
 };
 
 /// A list without its NULLs; what comes in the place of a list of nothing else.
@@ -46,6 +48,22 @@ pub(super) fn subquery(query: &mut Query) -> Result<(), DialectError> {
         return Ok(());
     }
     within(WITHOUT_NULLS, query)
+}
+
+/// Gives the values of a set a name that no column around has: the engine makes a join of it, and a bare `k` would be in two tables.
+pub(super) fn rename(query: &mut Query) {
+    let SetExpr::Select(select) = &mut *query.body else { return };
+    let ([item], true) = (select.projection.as_mut_slice(), query.order_by.is_none()) else {
+        return;
+    };
+    let alias = Ident::with_quote('"', MEMBER);
+    match item {
+        SelectItem::UnnamedExpr(expr @ (Expr::Identifier(_) | Expr::CompoundIdentifier(_))) => {
+            *item = SelectItem::ExprWithAlias { expr: call::take(expr), alias };
+        }
+        SelectItem::ExprWithAlias { alias: name, .. } => *name = alias,
+        _ => {}
+    }
 }
 
 /// Puts a query in the place of the subquery in FROM of one that is written out.

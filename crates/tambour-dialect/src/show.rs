@@ -375,16 +375,21 @@ fn tables(parser: &mut Parser<'_>, is_full: bool) -> Result<Sql, ParserError> {
     } else {
         String::new()
     };
+    // A database that is not there is an error, and not one without tables.
+    let nothing = if is_full { ", ''" } else { "" };
+    let absent = quoted(&format!("there is no database {database}"));
     filtered(
         parser,
         &format!(
             "SELECT table_name AS name{engine} FROM information_schema.tables{join} \
-             WHERE table_schema = {schema}"
+             WHERE table_schema = {schema} UNION ALL \
+             SELECT toString(throwIf(count() = 0, {absent})){nothing} FROM information_schema.schemata \
+             WHERE schema_name = {schema} HAVING count() = 0"
         ),
     )
 }
 
-/// Parses `EXISTS TABLE t` and `EXISTS DATABASE d`; `None` if the statement is another one.
+/// Parses `EXISTS TABLE t`, `EXISTS VIEW t` and `EXISTS DATABASE d`; `None` if the statement is another one.
 pub(super) fn exists(parser: &mut Parser<'_>) -> Option<Result<Sql, ParserError>> {
     if !parser.peek_keyword(Keyword::EXISTS) || parser.peek_nth_token(1).token == Token::LParen {
         return None;
@@ -402,14 +407,22 @@ pub(super) fn exists(parser: &mut Parser<'_>) -> Option<Result<Sql, ParserError>
     if has_name(parser) {
         let _ = parser.parse_keyword(Keyword::TEMPORARY);
     }
-    if has_name(parser) {
-        let _ = parser.parse_keyword(Keyword::TABLE) || parser.parse_keyword(Keyword::VIEW);
-    }
+    let of_kind = if !has_name(parser) || parser.parse_keyword(Keyword::TABLE) {
+        ""
+    } else if parser.parse_keyword(Keyword::VIEW) {
+        " AND table_type = 'VIEW'"
+    } else if is_word(&parser.peek_token_ref().token, "DICTIONARY") {
+        parser.next_token();
+        // There are none here.
+        " AND 1 = 0"
+    } else {
+        ""
+    };
     Some(parser.parse_object_name(false).and_then(|name| {
         let (database, table) =
             path(&name).map_err(|error| ParserError::ParserError(error.to_string()))?;
         counted(&format!(
-            "information_schema.tables WHERE table_schema = {} AND table_name = {}",
+            "information_schema.tables WHERE table_schema = {} AND table_name = {}{of_kind}",
             quoted(database.unwrap_or(DATABASE)),
             quoted(table)
         ))

@@ -21,6 +21,10 @@ pub fn supertype(left: &DataType, right: &DataType) -> Option<DataType> {
         (Nullable(a), Nullable(b)) => supertype(a, b).map(nullable),
         (Nullable(a), other) | (other, Nullable(a)) => supertype(a, other).map(nullable),
         (DataType::Array(a), DataType::Array(b)) => supertype(a, b).map(array_of),
+        (DataType::Map(key, value), DataType::Map(other, its)) => {
+            let (key, value) = (supertype(key, other)?, supertype(value, its)?);
+            Some(DataType::Map(Box::new(key), Box::new(value)))
+        }
         (DataType::Tuple(a), DataType::Tuple(b)) if a.len() == b.len() => a
             .iter()
             .zip(b)

@@ -1,5 +1,5 @@
 //! Arithmetic on integers of 128 and 256 bits, with ClickHouse's result types. It wraps around, as there; a division by zero
-//! is an error (there that of the least number by -1, too).
+//! is an error, and so is that of the least number by -1.
 
 use super::arithmetic::integer;
 use super::retype::{array_of, whole_numbers, wrapped};
@@ -32,6 +32,11 @@ impl Wide {
     }
     fn is_wide(self) -> bool {
         self.bits > 64
+    }
+    /// True for the least number by -1: what comes of it does not fit.
+    fn has_no_quotient(self, left: i256, right: i256) -> bool {
+        let least = i256::MINUS_ONE << u8::try_from(self.bits - 1).unwrap_or(u8::MAX);
+        self.is_signed && left == least && right == i256::MINUS_ONE
     }
     fn data_type(self) -> DataType {
         match (self.bits, self.is_signed) {
@@ -107,6 +112,10 @@ pub(super) fn evaluate(call: &Call) -> Result<ArrayRef, FunctionError> {
             "intDivOrZero" if right == i256::ZERO => i256::ZERO,
             _ if right == i256::ZERO && call.is_null(row) => i256::ZERO,
             _ if right == i256::ZERO => return Err(call.value_error(row, "division by zero")),
+            "intDivOrZero" if kind.has_no_quotient(left, right) => i256::ZERO,
+            _ if kind.has_no_quotient(left, right) && !call.is_null(row) => {
+                return Err(call.value_error(row, "division of the least number by -1"));
+            }
             "modulo" => remainder(left, right, is_signed),
             _ => quotient(left, right, is_signed),
         });

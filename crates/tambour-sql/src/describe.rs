@@ -1,6 +1,6 @@
 //! ClickHouse's names of types: `DESCRIBE`, `SHOW CREATE TABLE`, `toTypeName`.
 
-use crate::functions::is_variant;
+use crate::functions::{has_nothing, is_variant};
 use crate::system::Shown;
 use crate::{SqlError, results};
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
@@ -15,13 +15,23 @@ use tambour_part::types::{Column, DataType, Strings, TYPE_KEY};
 
 /// The type as ClickHouse writes it; Arrow's name of one that ClickHouse does not have.
 fn type_name(field: &Field) -> String {
+    if field.metadata().contains_key(TYPE_KEY)
+        && let Ok(named) = DataType::from_field(field)
+    {
+        return named.to_string();
+    }
     match field.data_type() {
         ArrowType::Null => return "Nullable(Nothing)".to_owned(),
         ArrowType::List(item) if item.data_type().is_null() && !item.is_nullable() => {
             return "Array(Nothing)".to_owned();
         }
-        ArrowType::List(item) if item.data_type().is_null() || item.data_type().is_list() => {
+        ArrowType::List(item) if has_nothing(item.data_type()) || item.data_type().is_list() => {
             return format!("Array({})", type_name(item));
+        }
+        ArrowType::Struct(fields) if has_nothing(field.data_type()) => {
+            let elements: Vec<String> = fields.iter().map(|it| type_name(it)).collect();
+            let tuple = format!("Tuple({})", elements.join(", "));
+            return if field.is_nullable() { format!("Nullable({tuple})") } else { tuple };
         }
         _ => {}
     }

@@ -165,7 +165,11 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
         }
         other => other,
     };
-    let field = first.to_field(schema)?.1;
+    let is_own = otherwise == Some(Otherwise::Own);
+    let mut field = first.to_field(schema)?.1;
+    if is_own {
+        field = Arc::new(field.as_ref().clone().with_nullable(false));
+    }
     let result = expr.to_field(schema)?.1;
     if name == "array_agg" {
         // What reduces the array gives ClickHouse's value for an empty one.
@@ -176,6 +180,7 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
             }
             _ => field.is_nullable(),
         };
+        let may_be_null = may_be_null && !is_own;
         // A type of ClickHouse's own inside of the array would be lost between the two.
         let is_left = may_be_null || is_marked(&field) || is_marked(&result);
         return if is_left { Ok(None) } else { Value::of(&result).map(Some) };
@@ -185,10 +190,16 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
     }
     let plain =
         |value: ScalarValue| Ok(Some(Value { literal: Expr::Literal(value, None), field: None }));
-    if otherwise.is_some() && result.data_type().is_floating() && name != "quantileExact" {
+    if otherwise == Some(Otherwise::Default)
+        && result.data_type().is_floating()
+        && name != "quantileExact"
+    {
         return plain(ScalarValue::new_default(result.data_type())?);
     }
     match (name, result.data_type()) {
+        ("quantileExact", data_type) if is_own && data_type.is_floating() => {
+            plain(ScalarValue::new_default(data_type)?)
+        }
         ("min" | "max" | "any_value" | "first_value" | "last_value" | "nth_value", _) => {
             Value::of(&field).map(Some)
         }
@@ -207,7 +218,8 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
 
 /// True if a field, or one inside of it, says more than its Arrow type does.
 fn is_marked(field: &Field) -> bool {
-    !field.metadata().is_empty()
+    let is_number = integer(field).is_some() && bare_type(field) != Some(DataType::Ipv4);
+    !field.metadata().is_empty() && !is_number
         || match field.data_type() {
             ArrowType::List(item) | ArrowType::Map(item, _) => is_marked(item),
             ArrowType::Struct(fields) => fields.iter().any(|field| is_marked(field)),

@@ -6,7 +6,7 @@ use super::listed;
 use super::literal::{bare_type, field_of, nameless};
 use super::order::Order;
 use super::scalar;
-use super::typed::{Typed, has_nothing, with_nulls};
+use super::typed::{Typed, has_nothing, holds, with_nulls};
 use crate::describe::narrowest;
 use crate::walk::Walk;
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
@@ -18,7 +18,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Case, Expr, LogicalPlan, cast, lit};
 use std::sync::Arc;
 use tambour_function as function;
-use tambour_part::types::{DataType, Strings};
+use tambour_part::types::{DataType, Strings, TYPE_KEY};
 
 /// The type of all, if they are dates and instants of different types.
 pub(super) fn common(types: &[DataType]) -> Option<DataType> {
@@ -95,15 +95,16 @@ pub(super) fn made<'a>(
     Ok(true)
 }
 
-/// Gives arrays of different items one type: what lambdas take depends on it, and the engine finds its own only later. True if
+/// Gives arrays of different items, or maps of different values, one type: what lambdas take depends on it, and the engine finds its own only later. True if
 /// any changed.
 pub(super) fn lists(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     let fields = expressions.iter().map(|expr| field_of(expr, schema));
     let fields = fields.collect::<Result<Vec<_>>>()?;
     let present = || fields.iter().filter(|field| !field.data_type().is_null());
     let is_list = |field: &FieldRef| matches!(field.data_type(), ArrowType::List(_));
+    let is_map = |field: &FieldRef| matches!(field.data_type(), ArrowType::Map(..));
     let differ = present().zip(present().skip(1)).any(|(a, b)| a.data_type() != b.data_type());
-    if !differ || !present().all(is_list) {
+    if !differ || !present().all(is_list) && !present().all(is_map) {
         return Ok(false);
     }
     let whole = || present().filter(|field| !has_nothing(field.data_type()));
@@ -159,16 +160,18 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
         it.arrow(tambour_part::types::Strings::Utf8).is_numeric() && *it != DataType::Ipv4
     };
     let is_enum = |it: &DataType| matches!(it, DataType::Enum8(_) | DataType::Enum16(_));
-    let is_integer = |it: &DataType| !is_float(it) && !matches!(it, DataType::Decimal { .. });
     let text_item = |it: &DataType| matches!(it, DataType::Array(item) if is_text(&function::bare(item).clone()));
     let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
     let are_other =
         |a: &DataType, b: &DataType| is_nested(a) && is_nested(b) && !have_same_moments(a, b);
-    let differ = present().zip(present().skip(1)).any(|(a, b)| are_other(a, b))
+    // Texts would come of the values of maps, not one by one.
+    let is_map = |it: &DataType| holds(it, &|it| matches!(it, DataType::Map(..)));
+    let is_mixed = |a: &DataType, b: &DataType| a != b && (is_map(a) || is_map(b));
+    let differ = present().zip(present().skip(1)).any(|(a, b)| are_other(a, b) || is_mixed(a, b))
         || any(&is_list) && !all(&is_list)
         || any(&is_moment) && any(&is_number)
         || any(&is_enum) && any(&is_number)
-        || any(&|it| *it == DataType::Ipv4) && any(&|it| is_number(it) && !is_integer(it))
+        || any(&|it| *it == DataType::Ipv4) && any(&|it| is_number(it) || is_text(it))
         || any(&text_item) && !all(&text_item);
     if differ {
         let names: Vec<String> = present().map(ToString::to_string).collect();
@@ -403,12 +406,16 @@ pub(super) fn made_of_call(call: &mut ScalarFunction, schema: &DFSchema) -> Resu
     }
 }
 
-/// The greatest of several Bools is a number there; true if all were.
+/// The greatest of two Bools that are never NULL is a number there, of others a Bool; true if it is a number.
 fn numbered(call: &mut ScalarFunction, schema: &DFSchema) -> Result<bool> {
-    for argument in &call.args {
-        if *field_of(argument, schema)?.data_type() != ArrowType::Boolean {
-            return Ok(false);
-        }
+    let fields = call.args.iter().map(|it| nameless(it, schema)).collect::<Result<Vec<_>>>()?;
+    if fields.iter().any(|it| *it.data_type() != ArrowType::Boolean) {
+        return Ok(false);
+    }
+    let are_two = fields.len() == 2 && !fields.iter().any(|it| it.is_nullable());
+    let is_bool = fields.first().is_some_and(|it| it.metadata().contains_key(TYPE_KEY));
+    if is_bool && !are_two {
+        return Ok(false);
     }
     call.args.iter_mut().for_each(|argument| *argument = called("toUInt8", argument));
     Ok(true)

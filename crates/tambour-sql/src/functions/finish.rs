@@ -6,9 +6,9 @@ use super::keep::is_number_of_set;
 use super::literal::bare_type;
 use super::order::Order;
 use super::typed::{Typed, needs_name};
-use super::{default, scalar};
+use super::{default, quantile, scalar};
 use crate::walk::Walk;
-use arrow::datatypes::{DataType as ArrowType, Field};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType as ArrowType, Field};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema};
 use datafusion::error::Result;
@@ -34,6 +34,8 @@ pub(super) struct Finish {
     is_count: bool,
     /// The conversion that cuts a sum to 128 bits: the engine adds such integers up as decimals of more digits.
     cut: Option<&'static str>,
+    /// The type of a sum of decimals.
+    widest: Option<ArrowType>,
 }
 
 impl Finish {
@@ -85,6 +87,8 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
     let data_type = match name {
         "min" | "max" | "first_value" | "last_value" | "any_value" | "nth_value" | "lag"
         | "lead" => Some(data_type),
+        "quantileExact" => Some(data_type),
+        quantile::BETWEEN if quantile::stays(field.data_type()) => Some(data_type),
         "array_agg" => Some(DataType::Array(Box::new(data_type))),
         _ => None,
     };
@@ -125,9 +129,14 @@ fn average_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
     Some(Finish { data_type, moment, ..Finish::default() })
 }
 
-/// The sum of integers of 128 bits is one, too, and wraps around.
+/// The sum of integers of 128 bits is one, too, and wraps around. That of decimals has 38 digits.
 fn sum_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
     let cut = match bare_type(&call.args.first()?.to_field(schema).ok()?.1)? {
+        DataType::Decimal { scale, .. } => {
+            let scale = i8::try_from(scale).ok()?;
+            let widest = ArrowType::Decimal128(DECIMAL128_MAX_PRECISION, scale);
+            return Some(Finish { widest: Some(widest), ..Finish::default() });
+        }
         DataType::Int128 => Some("toInt128"),
         DataType::UInt128 => Some("toUInt128"),
         _ => return None,
@@ -154,9 +163,11 @@ pub(super) fn projected(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let finish =
             index.checked_sub(first).and_then(|at| finish.get(at)).and_then(Option::as_ref);
-        let Some(Finish { form, data_type, default, moment, is_count, is_present, cut }) = finish
-        else {
-            return Ok(column);
+        let Some(finish) = finish else { return Ok(column) };
+        let Finish { form, data_type, default, moment, is_count, is_present, cut, widest } = finish;
+        let column = match widest {
+            Some(widest) => cast(column, widest.clone()),
+            None => column,
         };
         let column = if *is_count { cast(column, ArrowType::UInt64) } else { column };
         let cut = cut.and_then(|cut| scalar::call(cut, vec![column.clone()]));

@@ -1,8 +1,10 @@
 //! Widths of integers, and ClickHouse's rule for the types of sums, differences and products.
 
+use super::literal::bare_type;
 use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
+use tambour_part::types::DataType;
 
 /// Bits and sign of an integer operand.
 #[derive(Clone, Copy)]
@@ -53,6 +55,11 @@ pub(super) fn integer(field: &Field) -> Option<Integer> {
         _ => return None,
     };
     Some(Integer { bits, is_signed })
+}
+
+/// The same of a value to choose, of which an address is not a number, though it looks like one.
+pub(super) fn of_choice(expr: &Expr, field: &Field) -> Option<Integer> {
+    of_operand(expr, field).filter(|_| bare_type(field) != Some(DataType::Ipv4))
 }
 
 /// The same of an operand; literals are as narrow as they can be.

@@ -11,22 +11,20 @@ use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, n
 use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
 use super::{
-    alike, among, comparison, correlated, default, finish, listed, nested, operators, scalar,
-    shown, sliding, typed, variant,
+    alike, among, comparison, correlated, default, finish, frames, listed, nested, operators,
+    scalar, shown, sliding, typed, variant,
 };
 use crate::walk::{Walk, downwards, everywhere};
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef, IntervalMonthDayNano};
+use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::{
-    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionParams,
-};
+use datafusion::logical_expr::expr::{AggregateFunction, InList, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
     Aggregate, Between, BinaryExpr, Expr, ExprSchemable, Like, LogicalPlan, Operator, Projection,
-    SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits, cast, lit, when,
+    SortExpr, cast, lit, when,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
@@ -86,7 +84,7 @@ fn node(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     } else {
         Transformed::yes(finish::projected(plan.data, &finish)?)
     };
-    if defaults.iter().all(Option::is_none) {
+    if defaults.iter().all(|it| matches!(it, Absent::Null)) {
         return Ok(plan);
     }
     Ok(Transformed::yes(filled(plan.data, &defaults)?))
@@ -99,8 +97,17 @@ fn is_grouped(plan: &LogicalPlan) -> Result<bool> {
     Ok(keys.into_iter().any(|key| key.any_column_refs() || key.is_volatile()))
 }
 
-/// What stands for each key of ROLLUP, CUBE and GROUPING SETS in the rows that are not grouped by it; `None` for NULL.
-fn defaults_of(plan: &LogicalPlan) -> Result<Vec<Option<Field>>> {
+/// What stands for a key in the rows that are not grouped by it.
+enum Absent {
+    Null,
+    /// The default of its type.
+    Default(Field),
+    /// The key itself, which is a constant.
+    Same(Expr),
+}
+
+/// The same of each key of ROLLUP, CUBE and GROUPING SETS.
+fn defaults_of(plan: &LogicalPlan) -> Result<Vec<Absent>> {
     let LogicalPlan::Aggregate(aggregate) = plan else { return Ok(Vec::new()) };
     if !matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)]) {
         return Ok(Vec::new());
@@ -110,19 +117,29 @@ fn defaults_of(plan: &LogicalPlan) -> Result<Vec<Option<Field>>> {
     keys.into_iter()
         .map(|key| {
             let field = key.to_field(schema)?.1;
-            Ok((!field.is_nullable()).then(|| field.as_ref().clone()))
+            Ok(match field.is_nullable() {
+                _ if !key.any_column_refs() && !key.is_volatile() => Absent::Same(key.clone()),
+                true => Absent::Null,
+                false => Absent::Default(field.as_ref().clone()),
+            })
         })
         .collect()
 }
 
 /// A projection that has defaults in the place of the NULLs of keys.
-fn filled(plan: LogicalPlan, defaults: &[Option<Field>]) -> Result<LogicalPlan> {
+fn filled(plan: LogicalPlan, defaults: &[Absent]) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
     // The engine turns `grouping` into a look at its number of the set, which is below this projection and not for those above.
     let shown = schema.iter().enumerate().filter(|(_, (_, field))| !is_number_of_set(field.name()));
     let columns = shown.map(|(index, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-        let Some(Some(key)) = defaults.get(index) else { return Ok(column) };
+        let key = match defaults.get(index) {
+            Some(Absent::Default(key)) => key,
+            Some(Absent::Same(constant)) => {
+                return Ok(constant.clone().alias_qualified(qualifier.cloned(), field.name()));
+            }
+            _ => return Ok(column),
+        };
         let value = when(column.clone().is_null(), default::literal(key)?).otherwise(column)?;
         let value = match bare_type(key) {
             Some(data_type) => typed(value, Some(data_type)).data,
@@ -201,6 +218,14 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
             elements.iter().map(|(_, it)| function::bare(it).clone()).collect();
         for item in &list.list {
             among::check_tuple(item, &elements, schema)?;
+        }
+    }
+    // ClickHouse has a spelling of its own for a float as a text: 1. is none of these.
+    if data_type == DataType::String {
+        for item in &list.list {
+            if nameless(item, schema)?.data_type().is_floating() {
+                return plan_err!("IN does not take floats beside a text: write them as texts");
+            }
         }
     }
     for item in &list.list {
@@ -307,6 +332,7 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
         Expr::ScalarFunction(call) if call.name() == "get_field" => nested::subcolumn(call, schema),
         Expr::ScalarFunction(call) => called(call, schema),
         Expr::AggregateFunction(call) => aggregate(call, schema, false),
+        Expr::HigherOrderFunction(call) => super::lambda::typed(call, schema),
         Expr::ScalarSubquery(query) => correlated::without_empty(query),
         Expr::WindowFunction(call) => window(call, schema),
         other => Ok(Transformed::no(other)),
@@ -526,75 +552,21 @@ fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transforme
         | numbered(&name, &mut call.params.args, schema)?;
     let is_moved = neighbour(&name, &mut call.params.args, schema)?;
     let mut is_reordered = false;
-    let is_far = has_distances(&call.params.window_frame);
+    let is_far = frames::has_distances(&call.params.window_frame);
     if is_far {
-        is_reordered = distances(&mut call.params, schema)?;
+        is_reordered = frames::distances(&mut call.params, schema)?;
     }
     for item in call.params.order_by.iter_mut().filter(|_| !is_far) {
         let before = item.expr.clone();
         in_order(item, schema, false)?;
         is_reordered |= before != item.expr;
     }
+    is_reordered |= frames::of_peers(&mut call.params, schema)?;
     let types = call.params.args.iter().map(|it| it.get_type(schema));
     let is_gathered = sliding::anew(&mut call.fun, &types.collect::<Result<Vec<_>>>()?);
     let is_changed = is_changed || is_moved || is_reordered || is_gathered;
     let expr = Expr::WindowFunction(call);
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
-}
-
-/// True for `RANGE BETWEEN 3 PRECEDING …`: a frame of values, not of rows.
-fn has_distances(frame: &WindowFrame) -> bool {
-    let is_distance = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value) => !value.is_null(),
-        WindowFrameBound::CurrentRow => false,
-    };
-    frame.units == WindowFrameUnits::Range
-        && (is_distance(&frame.start_bound) || is_distance(&frame.end_bound))
-}
-
-/// Numbers in a frame over dates are days, over instants seconds: the engine would take them for months.
-fn distances(params: &mut WindowFunctionParams, schema: &DFSchema) -> Result<bool> {
-    let Some(first) = params.order_by.first() else { return Ok(false) };
-    let field = field_of(&first.expr, schema)?;
-    let Some(data_type) = bare_type(&field) else { return Ok(false) };
-    let interval = |number: i64| match data_type {
-        DataType::Date | DataType::Date32 => {
-            i32::try_from(number).ok().map(|days| IntervalMonthDayNano::new(0, days, 0))
-        }
-        DataType::DateTime { .. } => number
-            .checked_mul(1_000_000_000)
-            .map(|nanoseconds| IntervalMonthDayNano::new(0, 0, nanoseconds)),
-        _ => None,
-    };
-    if field.is_nullable() {
-        return plan_err!(
-            "a RANGE frame with a distance does not take values that may be NULL: order by assumeNotNull(x)"
-        );
-    }
-    match &data_type {
-        DataType::Date | DataType::Date32 | DataType::DateTime { .. } => {}
-        other if Order::of_comparison(other).is_some() => {
-            return plan_err!("a RANGE frame with a distance does not take {other}");
-        }
-        _ => return Ok(false),
-    }
-    for bound in [&mut params.window_frame.start_bound, &mut params.window_frame.end_bound] {
-        let (WindowFrameBound::Preceding(value) | WindowFrameBound::Following(value)) = bound
-        else {
-            continue;
-        };
-        let number = match &*value {
-            ScalarValue::Utf8(Some(text)) => text.parse::<i64>().ok(),
-            other => match other.cast_to(&ArrowType::Int64) {
-                Ok(ScalarValue::Int64(number)) => number,
-                _ => None,
-            },
-        };
-        if let Some(interval) = number.and_then(interval) {
-            *value = ScalarValue::IntervalMonthDayNano(Some(interval));
-        }
-    }
-    Ok(true)
 }
 
 /// `lag` and `lead` past the end: the default of the type, unless the values may be NULL.

@@ -1,14 +1,17 @@
 //! Lambdas: `arrayMap` and `arrayFold`. All other functions with lambdas are functions of what `arrayMap` gives
 //! ([`tambour_dialect`] writes them so), which need no lambda themselves.
 
+use super::literal::nameless;
 use super::scalar::EXACT;
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{cast, cast_with_options, concat, interleave, take, take_arrays};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::{Result, exec_err, plan_err};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, Result, exec_err, plan_err};
+use datafusion::logical_expr::expr::HigherOrderFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, HigherOrderFunctionArgs, HigherOrderReturnFieldArgs, HigherOrderSignature,
+    ColumnarValue, Expr, HigherOrderFunctionArgs, HigherOrderReturnFieldArgs, HigherOrderSignature,
     HigherOrderUDFImpl, LambdaArgument, LambdaParametersProgress, ValueOrLambda, Volatility,
 };
 use std::sync::Arc;
@@ -29,6 +32,26 @@ pub(super) fn all() -> [Lambda; 2] {
         let signature = HigherOrderSignature::variadic_any(Volatility::Immutable);
         Lambda { is_fold, aliases: vec![name.to_owned()], signature }
     })
+}
+
+/// `arrayMap` with the type of what its lambda gives: the engine does not say it.
+pub(super) fn typed(call: HigherOrderFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if call.func.name() != "arrayMap" {
+        return Ok(Transformed::no(Expr::HigherOrderFunction(call)));
+    }
+    // The arrays may have got their types just now.
+    let call = Expr::HigherOrderFunction(call);
+    let call = super::written::resolved(call.clone(), schema).map_or(call, |it| it.data);
+    let Expr::HigherOrderFunction(resolved) = &call else { return Ok(Transformed::no(call)) };
+    let body = resolved.args.iter().find_map(|it| match it {
+        Expr::Lambda(lambda) => Some(&lambda.body),
+        _ => None,
+    });
+    let item = body.map(|body| nameless(body, schema)).transpose()?;
+    let named = item.filter(|it| it.metadata().contains_key(TYPE_KEY));
+    let data_type = named.and_then(|it| DataType::from_field(&it).ok());
+    let list = data_type.map(|item| DataType::Array(Box::new(item)));
+    Ok(super::keep::typed(call, list))
 }
 
 /// The field of the items of an array, with their ClickHouse type.

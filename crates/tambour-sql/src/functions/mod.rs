@@ -22,6 +22,7 @@ mod decimals;
 mod default;
 mod elementwise;
 mod finish;
+mod frames;
 mod gather;
 mod integer;
 mod interpolated;

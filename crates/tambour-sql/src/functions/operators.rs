@@ -475,7 +475,8 @@ fn moments(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2]
         ) => elapsed(left, right, fields),
         ((Date | Date32, Date | Date32), Operator::Minus) => {
             let days = |side: &Expr| cast(side.clone(), ArrowType::Int32);
-            Some(binary(days(left), Operator::Minus, days(right)))
+            let apart = binary(days(left), Operator::Minus, days(right));
+            Some(cast(apart, ArrowType::Int32))
         }
         ((Date | Date32 | DateTime { .. }, _), Operator::Plus) if is_right_integer => {
             scalar::call("plus", vec![left.clone(), right.clone()])

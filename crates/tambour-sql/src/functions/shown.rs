@@ -1,12 +1,12 @@
 //! Types that would be lost or differ though the values are right: those of the items that an Unnest makes rows of, and those
 //! of decimals that `toTypeName` is asked about.
 
-use super::literal::{bare_type, field_of};
+use super::literal::{bare_type, field_of, nameless};
 use super::scalar;
 use super::typed::{self, Typed, needs_name};
 use super::variant;
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
     BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, Projection, cast, lit,
 };
 use std::sync::Arc;
-use tambour_part::types::DataType;
+use tambour_part::types::{DataType, TYPE_KEY};
 
 /// A projection above an Unnest that gives its items the types that their arrays say. The engine takes every item for one that
 /// may be NULL.
@@ -71,8 +71,18 @@ pub(super) fn type_name(mut call: ScalarFunction, schema: &DFSchema) -> Result<T
     {
         return Ok(Transformed::yes(lit(named.data_type())));
     }
-    if let Expr::BinaryExpr(binary) = shown
-        && binary.op.is_numerical_operators()
+    if let Expr::Column(_) = shown
+        && let Some(name) = nameless(shown, schema)?.metadata().get(TYPE_KEY)
+        && variant::is_name(name)
+    {
+        return Ok(Transformed::yes(lit(name.clone())));
+    }
+    let computed = match shown {
+        Expr::Cast(cast) => &cast.expr,
+        other => other,
+    };
+    if let Expr::BinaryExpr(binary) = computed
+        && (binary.op.is_numerical_operators() || binary.op.supports_propagation())
         && (is_null(&binary.left) || is_null(&binary.right))
     {
         return Ok(Transformed::yes(lit("Nullable(Nothing)")));
@@ -82,11 +92,39 @@ pub(super) fn type_name(mut call: ScalarFunction, schema: &DFSchema) -> Result<T
         let name = lit(ScalarValue::Utf8View(Some(data_type.to_string())));
         return Ok(Transformed::yes(name));
     }
+    if let Some(name) = of_query(shown, schema)? {
+        return Ok(Transformed::yes(lit(ScalarValue::Utf8View(Some(name)))));
+    }
     let Some(named) = decimal_result(shown, schema)? else {
         return Ok(Transformed::no(Expr::ScalarFunction(call)));
     };
     call.args = vec![named];
     Ok(Transformed::yes(Expr::ScalarFunction(call)))
+}
+
+/// The type of the value of a subquery, which may have no row, and of what is computed with one: where the engine knows the
+/// value, it is not NULL any more. The same of `toNullable(1) + 1`.
+fn of_query(shown: &Expr, schema: &DFSchema) -> Result<Option<String>> {
+    let is_computed = matches!(shown, Expr::BinaryExpr(_));
+    if !is_computed && !matches!(shown, Expr::ScalarSubquery(_)) {
+        return Ok(None);
+    }
+    let is_such = shown.exists(|it| {
+        Ok(match it {
+            Expr::ScalarSubquery(_) => true,
+            Expr::ScalarFunction(call) => call.name() == "toNullable",
+            _ => false,
+        })
+    })?;
+    let field = nameless(shown, schema)?;
+    // Those of decimals are found otherwise.
+    if !is_such || field.data_type().is_decimal() || is_computed && !field.is_nullable() {
+        return Ok(None);
+    }
+    Ok(bare_type(&field).map(|it| match it {
+        DataType::Tuple(_) => format!("Nullable({it})"),
+        other => other.made_nullable().to_string(),
+    }))
 }
 
 /// The type of a choice between values of one type, or of a number made of such, and true if it may be NULL; `None` if there is
@@ -176,8 +214,17 @@ fn is_null(expr: &Expr) -> bool {
 fn decimal_result(expr: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
     let Expr::BinaryExpr(binary) = expr else { return Ok(None) };
     let digits = |side: &Expr| {
-        Ok::<_, DataFusionError>(match field_of(as_decimal(side), schema)?.data_type() {
-            ArrowType::Decimal128(precision, scale) => Some((*precision, *scale)),
+        let side = as_decimal(side);
+        let of_inner = match decimal_result(side, schema)? {
+            Some(Expr::Cast(cast)) => Some(cast.field.data_type().clone()),
+            _ => None,
+        };
+        let data_type = match of_inner {
+            Some(data_type) => data_type,
+            None => field_of(side, schema)?.data_type().clone(),
+        };
+        Ok::<_, DataFusionError>(match data_type {
+            ArrowType::Decimal128(precision, scale) => Some((precision, scale)),
             _ => None,
         })
     };

@@ -51,7 +51,7 @@ pub(super) fn holds(data_type: &DataType, is_one: &dyn Fn(&DataType) -> bool) ->
 pub(crate) fn has_nothing(arrow: &ArrowType) -> bool {
     match arrow {
         ArrowType::Null => true,
-        ArrowType::List(item) => has_nothing(item.data_type()),
+        ArrowType::List(item) | ArrowType::Map(item, _) => has_nothing(item.data_type()),
         ArrowType::Struct(fields) => fields.iter().any(|field| has_nothing(field.data_type())),
         _ => false,
     }
@@ -97,6 +97,13 @@ pub(super) fn with_nulls(data_type: DataType, field: &Field) -> Option<DataType>
         (DataType::Array(item), ArrowType::List(other)) => {
             DataType::Array(Box::new(with_nulls(*item, other)?))
         }
+        (DataType::Map(key, value), ArrowType::Map(entries, _)) => match entries.data_type() {
+            ArrowType::Struct(fields) if fields.len() == 2 => DataType::Map(
+                Box::new(with_nulls(*key, &fields[0])?),
+                Box::new(with_nulls(*value, &fields[1])?),
+            ),
+            _ => return None,
+        },
         (DataType::Tuple(elements), ArrowType::Struct(fields))
             if elements.len() == fields.len() =>
         {
@@ -232,7 +239,13 @@ pub(super) fn of_call(call: &ScalarFunction, schema: &DFSchema) -> Option<DataTy
     };
     match call.name() {
         "coalesce" | "nvl" | "greatest" | "least" => common(call.args.iter(), schema),
-        "nullif" => type_of(call.args.first()?, schema),
+        // A condition stays one, beside a Bool too.
+        "nullif" => {
+            let first = nameless(call.args.first()?, schema).ok()?;
+            let is_condition =
+                *first.data_type() == ArrowType::Boolean && first.metadata().is_empty();
+            bare_type(&first).filter(|_| !is_condition)
+        }
         "make_array" => {
             let may_be_null = |item: &Expr| nameless(item, schema).is_ok_and(|it| it.is_nullable());
             let item = common(call.args.iter(), schema)?;

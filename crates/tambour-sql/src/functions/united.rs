@@ -41,13 +41,34 @@ pub(super) fn columns(plan: LogicalPlan) -> Result<LogicalPlan> {
     };
     let count = union.schema.fields().len();
     let common = (0..count).map(|place| common(union, place)).collect::<Result<Vec<_>>>()?;
-    if common.iter().all(|it| *it == Common::Same) {
+    let names: Vec<_> = (0..count).map(|place| variant(union, place)).collect();
+    if common.iter().all(|it| *it == Common::Same) && names.iter().all(Option::is_none) {
         let union = Union { inputs: union.inputs.clone(), schema: schema_of(union)? };
         return Ok(LogicalPlan::Union(union));
     }
     let inputs = union.inputs.iter().map(|input| converted(input, &common).map(Arc::new));
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
-    Ok(LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?))
+    let made = LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?);
+    if names.iter().all(Option::is_none) {
+        return Ok(made);
+    }
+    let columns = made.schema().iter().zip(names).map(|((qualifier, field), name)| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let Some(name) = name else { return column };
+        super::variant::of_types(column, &name).alias_qualified(qualifier.cloned(), field.name())
+    });
+    let columns = columns.collect();
+    Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(made))?))
+}
+
+/// The types of a column that have no common one: ClickHouse keeps each value as it is.
+fn variant(union: &Union, place: usize) -> Option<Vec<DataType>> {
+    let types = types_of(union, place).ok()?;
+    let (first, rest) = types.split_first()?;
+    let is_one = rest.iter().all(|it| it == first)
+        || alike::common(&types).is_some()
+        || rest.iter().try_fold(first.clone(), |have, next| supertype(&have, next)).is_some();
+    (!is_one).then_some(types)
 }
 
 /// The schema of a union whose inputs have other types than when it was planned.
@@ -103,9 +124,7 @@ fn before_cast(step: &LogicalPlan, place: usize) -> Result<Option<ArrowType>> {
 }
 
 fn common(union: &Union, place: usize) -> Result<Common> {
-    let types = union.inputs.iter().map(|input| type_of(input, place));
-    let Ok(types) = types.collect::<Result<Vec<_>, Unknown>>() else { return Ok(Common::Same) };
-    let types: Vec<DataType> = types.into_iter().flatten().collect();
+    let Ok(types) = types_of(union, place) else { return Ok(Common::Same) };
     if let Some(common) = of_types(&types) {
         return Ok(common);
     }
@@ -180,6 +199,30 @@ fn is_number(data_type: &DataType) -> bool {
 
 fn is_plain(data_type: &DataType) -> bool {
     !matches!(data_type, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..))
+}
+
+/// The types of a column, without those of NULLs that are written out.
+fn types_of(union: &Union, place: usize) -> Result<Vec<DataType>, Unknown> {
+    use DataType::{Int8, Int16, Int32, Int64, UInt64};
+    let types = union.inputs.iter().map(|input| type_of(input, place));
+    let types = types.collect::<Result<Vec<_>, Unknown>>()?;
+    let has_sign = types.iter().flatten().any(|it| matches!(it, Int8 | Int16 | Int32 | Int64));
+    let both = types.into_iter().zip(&union.inputs);
+    let types = both.filter_map(|(data_type, input)| match data_type {
+        Some(UInt64) if has_sign && is_short(input, place) => Some(Int64),
+        other => other,
+    });
+    Ok(types.collect())
+}
+
+/// True for a number that is written out and has 63 bits at most: it goes with numbers that have a sign, too.
+fn is_short(input: &LogicalPlan, place: usize) -> bool {
+    let LogicalPlan::Projection(shown) = input else { return false };
+    match shown.expr.get(place).map(|it| it.clone().unalias()) {
+        Some(Expr::Literal(ScalarValue::UInt64(Some(number)), _)) => i64::try_from(number).is_ok(),
+        Some(Expr::Literal(ScalarValue::Int64(Some(number)), None)) => number >= 0,
+        _ => false,
+    }
 }
 
 /// A type that ClickHouse has no name for.

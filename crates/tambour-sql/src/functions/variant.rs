@@ -2,7 +2,7 @@
 //! number, an integer of 64 bits beside a float, a number beside a text. Here they have the engine's common type. So they are
 //! shown, as each value is shown there; what computes with them is refused, since there each value keeps its own type.
 
-use super::integer::{Integer, common, of_operand};
+use super::integer::{Integer, common, of_choice};
 use super::literal::{bare_type, field_of};
 use super::typed::Typed;
 use crate::describe::narrowest;
@@ -38,7 +38,7 @@ pub(super) fn of_choices<'a>(
         }
         let byte = Field::new("", ArrowType::UInt8, true);
         let number = if *field.data_type() == ArrowType::Boolean { &byte } else { &*field };
-        match (of_operand(choice, number), bare_type(&field)) {
+        match (of_choice(choice, number), bare_type(&field)) {
             // A number of up to 63 bits goes with signed ones and with others.
             (Some(integer), _) if is_literal(choice) && integer.is_long() => has_long = true,
             (Some(integer), _) => integers.push(integer),
@@ -74,6 +74,13 @@ fn is_literal(expr: &Expr) -> bool {
 /// A choice with that type.
 pub(super) fn named(choice: Expr, name: String) -> Expr {
     Typed::of_name(choice, name)
+}
+
+/// The same of values whose types are known.
+pub(super) fn of_types(value: Expr, types: &[DataType]) -> Expr {
+    let names: BTreeSet<String> = types.iter().map(ToString::to_string).collect();
+    let names: Vec<String> = names.into_iter().collect();
+    named(value, format!("{NAME}{})", names.join(", ")))
 }
 
 /// True for the name of such a type, or of one with such inside.

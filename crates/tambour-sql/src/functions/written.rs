@@ -1,7 +1,7 @@
 //! Numbers that are written out where one of them is chosen, or where they are put into an array or a tuple: they have the type
 //! that they have in ClickHouse, with as few bits as they need. Elsewhere the functions know it of their constants.
 
-use super::integer::{common, of_operand};
+use super::integer::{common, of_choice};
 use super::literal::{bare_type, field_of, nameless};
 use super::typed::{of_call, of_case};
 use super::{alike, operators, scalar};
@@ -57,6 +57,7 @@ fn narrowed_once(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 "coalesce" | "nvl" => {
                     let is_cut = cut(&mut call.args, schema)?;
                     if let [only] = call.args.as_mut_slice() {
+                        of_each(std::slice::from_mut(only), schema)?;
                         return Ok(Transformed::yes(std::mem::take(only)));
                     }
                     of_all(&mut call.args.iter_mut().collect::<Vec<_>>(), schema)? | is_cut
@@ -112,7 +113,7 @@ pub(super) fn of_all(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result
             Expr::Literal(value, _) if value.is_null() => continue,
             other => field_of(other, schema)?,
         };
-        match (of_operand(expr, &field), field.data_type()) {
+        match (of_choice(expr, &field), field.data_type()) {
             (Some(width), _) => widths.push(width),
             (None, ArrowType::Float32) => float = float.or(Some(ArrowType::Float32)),
             (None, ArrowType::Float64) => float = Some(ArrowType::Float64),
@@ -164,13 +165,13 @@ fn widest(expressions: &[&mut Expr], schema: &DFSchema) -> Result<Option<&'stati
             other => field_of(other, schema)?,
         };
         // A choice inside has lost the name of its type.
-        let of_choice = match &**expr {
+        let chosen = match &**expr {
             Expr::Case(case) => of_case(case, schema),
             Expr::ScalarFunction(call) => of_call(call, schema),
             _ => None,
         };
-        let data_type = of_choice.or_else(|| bare_type(&field));
-        match (of_operand(expr, &field), &data_type) {
+        let data_type = chosen.or_else(|| bare_type(&field));
+        match (of_choice(expr, &field), &data_type) {
             (Some(width), _) => has_sign |= width.is_signed(),
             (None, Some(DataType::Int128)) => (has_sign, has_wide) = (true, true),
             (None, Some(DataType::UInt128)) => has_wide = true,
@@ -206,7 +207,7 @@ impl Decimal {
                 Expr::Literal(value, _) if value.is_null() => continue,
                 other => field_of(other, schema)?,
             };
-            match (of_operand(expr, &field), field.data_type()) {
+            match (of_choice(expr, &field), field.data_type()) {
                 (Some(width), _) => digits = digits.max(width.digits()),
                 (None, ArrowType::Decimal128(precision, of)) => {
                     scale = scale.max(Some(*of));
@@ -256,7 +257,7 @@ pub(super) fn made_wide(call: &mut ScalarFunction, schema: &DFSchema) -> Result<
     let mut widths = Vec::with_capacity(call.args.len());
     for value in &call.args {
         let field = field_of(value, schema)?;
-        match of_operand(value, &field) {
+        match of_choice(value, &field) {
             Some(width) => widths.push(width),
             None if field.data_type().is_null() => {}
             None => return Ok(false),

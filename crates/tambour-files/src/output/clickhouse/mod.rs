@@ -18,7 +18,7 @@ use super::style::Style;
 use super::value::Text;
 use crate::FileError;
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Field, SchemaRef};
 use std::io::Write;
 use std::time::Duration;
 use tambour_part::DataType;
@@ -239,10 +239,9 @@ impl Columns {
 
     /// The name of a column's type.
     fn type_name(&self, index: usize) -> String {
-        match (&self.types[index], self.schema.field(index).data_type()) {
-            (Some(data_type), _) => data_type.to_string(),
-            (None, arrow_schema::DataType::Null) => "Nullable(Nothing)".to_owned(),
-            (None, other) => other.to_string(),
+        match &self.types[index] {
+            Some(data_type) => data_type.to_string(),
+            None => name_of_nothing(self.schema.field(index)),
         }
     }
 
@@ -292,6 +291,16 @@ impl Columns {
             Some(T::Date | T::Date32 | T::DateTime { .. } | T::DateTime64 { .. })
         );
         self.is_right(index) && !is_time
+    }
+}
+
+/// The name of a type with values of no type in it, which no part holds: `[]` is an Array(Nothing).
+fn name_of_nothing(field: &Field) -> String {
+    match field.data_type() {
+        arrow_schema::DataType::Null if field.is_nullable() => "Nullable(Nothing)".to_owned(),
+        arrow_schema::DataType::Null => "Nothing".to_owned(),
+        arrow_schema::DataType::List(item) => format!("Array({})", name_of_nothing(item)),
+        other => other.to_string(),
     }
 }
 
