@@ -141,6 +141,8 @@ impl Cluster {
             scans.scan_first_keys = false;
             scans.scan_late_columns = false;
             scans.scan_ends = false;
+            // Workers look for parts by their names.
+            scans.scan_projections = false;
         }
         let urls = self.urls.clone();
         let mut builder = builder

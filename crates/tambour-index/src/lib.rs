@@ -3,7 +3,8 @@
 //!
 //! An index has an entry for a number of granules: minima and maxima, all different values, or a Bloom filter of them. [`Indexes`]
 //! leaves out of a scan the granules in which no row can match. An index is never needed: one that is missing, damaged, or of
-//! another table says nothing, and [`verify()`] tells so.
+//! another table says nothing, and [`verify()`] tells so. A [`Projection`] has the same rows in another order, and is scanned where that
+//! leaves fewer granules.
 #![forbid(unsafe_code)]
 
 mod entry;
@@ -12,6 +13,7 @@ mod filter;
 mod kind;
 mod look;
 mod probe;
+mod projection;
 mod prune;
 mod verify;
 
@@ -19,5 +21,6 @@ pub use entry::decode;
 pub use error::IndexError;
 pub use kind::{Index, Kind, Shape};
 pub use look::{Found, look_into};
+pub use projection::{Projected, Projection};
 pub use prune::Indexes;
 pub use verify::{check, verify, verify_parts};

@@ -92,6 +92,8 @@ pub struct TambourScanExec {
     places: bool,
     /// Why statistics that are there are not used.
     note: Option<String>,
+    /// The projection whose rows are read.
+    projection: Option<Arc<str>>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
@@ -125,9 +127,14 @@ impl TambourScanExec {
             is_of_ends,
             places,
             note,
+            projection: None,
             properties,
             metrics,
         }
+    }
+    /// The same, known to read a projection of this name.
+    pub(crate) fn of_projection(self, name: &str) -> Self {
+        Self { projection: Some(name.into()), ..self }
     }
     /// What it reads.
     pub fn scan(&self) -> &Scan {
@@ -157,6 +164,7 @@ impl TambourScanExec {
     /// What EXPLAIN says of it besides parts and columns; filters that operators above find are cut to `moving_max` characters.
     pub fn words(&self, moving_max: usize) -> Vec<String> {
         let mut words = Vec::new();
+        words.extend(self.projection.iter().map(|name| format!("rows of the projection {name}")));
         if !self.scan.predicate.is_unknown() {
             words.push(format!("index and statistics: {}", self.scan.predicate));
         }

@@ -13,7 +13,7 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::{Arc, OnceLock};
-use tambour_index::Indexes;
+use tambour_index::{Indexes, Projection};
 use tambour_part::types::{Strings, arrow_schema};
 use tambour_table::Table;
 use tambour_table::predicate::Predicate;
@@ -71,12 +71,23 @@ impl TambourTable {
             batch_rows: self.batch_rows,
             strings: self.strings,
         };
-        let mut planned = Scan::plan(&self.table, &request);
-        if ScanOptions::of(state.config_options()).scan_indexes {
-            planned = planned
-                .and_then(|(scan, pruned)| self.indexes.prune(&self.table, &request, scan, pruned));
+        let wrong = |error| DataFusionError::External(Box::new(error));
+        let options = ScanOptions::of(state.config_options());
+        let (mut scan, mut pruned) = Scan::plan(&self.table, &request).map_err(wrong)?;
+        if options.scan_indexes {
+            (scan, pruned) =
+                self.indexes.prune(&self.table, &request, scan, pruned).map_err(wrong)?;
         }
-        let (scan, pruned) = planned.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        if options.scan_projections
+            && let Some(found) =
+                Projection::choose(&self.table, &request, (&scan, pruned)).map_err(wrong)?
+        {
+            // How many rows its parts have is not how many the table has.
+            let all = Arc::new(Statistics::new_unknown(&schema));
+            let table = Arc::new(found.table);
+            let read = TambourScanExec::new(table, found.scan, found.pruned, schema, all);
+            return Ok(read.of_projection(&found.name));
+        }
         let all = Arc::new(self.all_statistics().clone().project(Some(&projection)));
         Ok(TambourScanExec::new(Arc::clone(&self.table), scan, pruned, schema, all))
     }

@@ -34,6 +34,8 @@ extensions_options! {
         pub scan_late_columns: bool, default = true
         /// Granules are left out by skip indexes.
         pub scan_indexes: bool, default = true
+        /// The rows of a projection are read where fewer granules of it are left than of its table.
+        pub scan_projections: bool, default = true
         /// In comparisons of a column with a subquery the value of the subquery is known to the scan, and to the primary index.
         pub scan_subqueries: bool, default = true
         /// For `min` or `max` of the first column of the sorting key alone, rows at one end of each part are read.
@@ -53,8 +55,8 @@ impl ScanOptions {
     /// The defaults, unless the environment switches something off: `TAMBOUR_SCAN_FILTERS=0`,
     /// `TAMBOUR_SCAN_DYNAMIC_FILTERS=0`, `TAMBOUR_SCAN_GROUPS=0`, `TAMBOUR_SCAN_STATISTICS=0`, `TAMBOUR_SCAN_BYTES=0`,
     /// `TAMBOUR_SCAN_LENGTHS=0`, `TAMBOUR_SCAN_DICTIONARIES=0`, `TAMBOUR_SCAN_FIRST_KEYS=0`,
-    /// `TAMBOUR_SCAN_LATE_COLUMNS=0`, `TAMBOUR_SCAN_INDEXES=0`, `TAMBOUR_SCAN_SUBQUERIES=0`, `TAMBOUR_SCAN_ENDS=0`,
-    /// `TAMBOUR_SCAN_WIDE_GROUPS=0`.
+    /// `TAMBOUR_SCAN_LATE_COLUMNS=0`, `TAMBOUR_SCAN_INDEXES=0`, `TAMBOUR_SCAN_PROJECTIONS=0`,
+    /// `TAMBOUR_SCAN_SUBQUERIES=0`, `TAMBOUR_SCAN_ENDS=0`, `TAMBOUR_SCAN_WIDE_GROUPS=0`.
     pub fn of_environment() -> Self {
         let is_on = |name| std::env::var_os(name).is_none_or(|value| value != "0");
         Self {
@@ -68,6 +70,7 @@ impl ScanOptions {
             scan_first_keys: is_on("TAMBOUR_SCAN_FIRST_KEYS"),
             scan_late_columns: is_on("TAMBOUR_SCAN_LATE_COLUMNS"),
             scan_indexes: is_on("TAMBOUR_SCAN_INDEXES"),
+            scan_projections: is_on("TAMBOUR_SCAN_PROJECTIONS"),
             scan_subqueries: is_on("TAMBOUR_SCAN_SUBQUERIES"),
             scan_ends: is_on("TAMBOUR_SCAN_ENDS"),
             scan_wide_groups: is_on("TAMBOUR_SCAN_WIDE_GROUPS"),

@@ -3,6 +3,7 @@
 //! `sum(x + c)` is `sum(x) + c * count(x)` where neither the addition nor the cast before it can lose anything; the sum itself
 //! wraps both ways alike. What is left repeats itself, so that the engine computes it once.
 
+use crate::distinct::DistinctByBytes;
 use crate::ordered::OrderOfSubqueries;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
@@ -23,6 +24,7 @@ pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
     rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
     rules.insert(0, Arc::new(OrderOfSubqueries));
+    rules.insert(0, Arc::new(DistinctByBytes));
     rules
 }
 
@@ -165,7 +167,7 @@ impl Shifted {
 }
 
 /// What an operator below hands out under the name of an expression.
-fn column(expr: &Expr) -> Expr {
+pub(crate) fn column(expr: &Expr) -> Expr {
     let (relation, name) = expr.qualified_name();
     Expr::Column(Column::new(relation, name))
 }

@@ -400,6 +400,29 @@ fn assemble(
     Ok(Table { storage, path, name, database, definition, columns, names, parts, rows, places })
 }
 
+/// [`Table::projected`]. What cannot be opened is no projection: the parts have the same rows.
+pub(super) fn projected(
+    table: &Table,
+    projection: &str,
+    definition: TableDefinition,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> Option<Table> {
+    let mut opened = Vec::new();
+    for (parent, name) in table.parts.iter().zip(&table.names).filter(|it| is_wanted(it.1)) {
+        let part = parent.projection(projection).ok()?;
+        let has = |column: &Column| part.stored_columns().any(|it| it.name == column.name);
+        // A column that was added later would be filled, whatever the part itself has.
+        let is_whole = definition.plain_columns().iter().all(has);
+        if parent.has_deleted_rows() || part.rows() != parent.rows() || !is_whole {
+            return None;
+        }
+        opened.push((name.clone(), part));
+    }
+    let projected = assemble(&table.storage, &table.path, Some(definition), opened).ok()?;
+    let is_sorted = is_sorted_by(&table.path, projected.definition.as_ref()?, &projected.parts);
+    is_sorted.then_some(projected)
+}
+
 /// The columns of parts without a definition: all that any of them has, in the order of the newest, in the widest type.
 fn common_columns<'a>(parts: impl DoubleEndedIterator<Item = &'a Part>) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();

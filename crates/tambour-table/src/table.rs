@@ -110,6 +110,16 @@ impl Table {
             places: OnceLock::new(),
         })
     }
+    /// The rows of some parts in the order of a projection, as a table with this definition. `None` unless each of these parts has the
+    /// projection, with all of its rows, with these columns, and in this order.
+    pub fn projected(
+        &self,
+        projection: &str,
+        definition: TableDefinition,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Option<Self> {
+        open::projected(self, projection, definition, is_wanted)
+    }
     /// What a flipped bit could have changed without a word, since `columns.txt` of the only part is all that says it: names of
     /// enums, scales, time zones. Nothing if there is a definition, or another part that agrees.
     pub fn unproven(&self) -> Vec<String> {

@@ -80,16 +80,21 @@ impl Part {
 
     /// ClickHouse's `hash_of_all_files` (hex); `None` without a `checksums.txt`.
     pub fn hash_of_all_files(&self) -> Option<String> {
+        // It is shown as the number that it is.
+        let mut hash = self.hash_of_sums()?;
+        hash.reverse();
+        Some(hex(&hash))
+    }
+
+    /// The hash of `checksums.txt` by which a part lists its projection; `None` without one.
+    pub(crate) fn hash_of_sums(&self) -> Option<[u8; 16]> {
         let mut listed = Vec::new();
         for (name, sum) in &self.files.sums.as_ref()?.files {
             listed.extend((name.len() as u64).to_le_bytes());
             listed.extend(name.as_bytes());
             listed.extend(sum.hash.to_bytes());
         }
-        // It is shown as the number that it is.
-        let mut hash = sip_hash_128(&listed);
-        hash.reverse();
-        Some(hex(&hash))
+        Some(sip_hash_128(&listed))
     }
 
     /// The codec of columns whose statement names none, as ClickHouse has written it: `LZ4`, `ZSTD(1)`. `None` where it has not.

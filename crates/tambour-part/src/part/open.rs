@@ -3,8 +3,8 @@
 use super::layouts::Shown;
 use super::marks::{check_compact, fixed_granules, has_rows, load, marks_file};
 use super::{
-    COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, SKIP_INDEX_PREFIX, StoredColumn,
-    UnreadableColumn, file_hash,
+    COMPACT_FILE, CompactLayout, OpenOptions, PROJECTION_SUFFIX, Part, PartFiles,
+    SKIP_INDEX_PREFIX, StoredColumn, UnreadableColumn, file_hash,
 };
 use crate::column::streams;
 use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
@@ -70,8 +70,8 @@ pub(super) fn open(
         files.require_sums()?;
     }
     for (name, _, presence) in files.listed() {
-        // Rows can be read without indexes; who reads an index looks at its files.
-        if !name.starts_with(SKIP_INDEX_PREFIX) {
+        // Rows can be read without indexes and projections; who reads one looks at its files.
+        if !name.starts_with(SKIP_INDEX_PREFIX) && !name.ends_with(PROJECTION_SUFFIX) {
             presence?;
         }
     }

@@ -15,6 +15,8 @@ use bounds::Bounds;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use tambour_codec::Kind;
+use tambour_kernel::hash::Hash128;
 use tambour_storage::Storage;
 
 /// Rows that are decoded at once.
@@ -59,7 +61,27 @@ pub(crate) fn verify(part: &Arc<Part>) -> Verification {
     seen.note(part.files.require_sums());
     let blocks = check_files(&part.files, &mut seen);
     check_part(part, &blocks, &mut seen);
+    for name in part.projections() {
+        if let Some(projection) = seen.note(part.projection(&name)) {
+            check_projection(part, &Arc::new(projection), &mut seen);
+        }
+    }
     seen
+}
+
+/// Verifies a projection as the part that it is, and compares it with the list of its part.
+fn check_projection(part: &Part, projection: &Arc<Part>, seen: &mut Verification) {
+    let found = verify(projection);
+    seen.files += found.files;
+    seen.blocks += found.blocks;
+    seen.bytes += found.bytes;
+    seen.rows += found.rows;
+    // Nobody reads the states of aggregates here, so one that cannot be read is not damage.
+    seen.damage.extend(found.damage.into_iter().filter(|it| it.error.kind() != Kind::Unsupported));
+    let directory = projection.path().file_name().unwrap_or_default().to_string_lossy();
+    if let (Some(sum), Some(hash)) = (part.files.sum(&directory), projection.hash_of_sums()) {
+        seen.note(part.files.check_hash(&directory, "hash", sum.hash, Hash128::from_bytes(hash)));
+    }
 }
 
 /// Verifies what is in a directory, as far as possible.

@@ -126,6 +126,7 @@ impl TambourScanExec {
             is_reversed,
             is_of_ends: false,
             places: false,
+            projection: None,
         })
     }
 

@@ -101,6 +101,7 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for mark in joined::marks().chain(otherwise::marks()) {
         context.register_udf(mark);
     }
+    context.register_udf(tambour_scan::distinct::row_bytes());
     context.register_udf(ScalarUDF::new_from_impl(aligned::Aligned::new()));
     context.register_udf(ScalarUDF::new_from_impl(array::WrittenArray::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::Tuple::new()));

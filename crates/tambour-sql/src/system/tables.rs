@@ -3,8 +3,8 @@
 use super::parts::{marks, part_totals};
 use super::{Sheet, Tables, place};
 use std::sync::Arc;
-use tambour_table::schema::TableDefinition;
 use tambour_table::schema::expression::Expression;
+use tambour_table::schema::{TableDefinition, one_line};
 use tambour_table::{Table, TableError};
 
 /// What a server writes in the place of a table's name.
@@ -113,53 +113,4 @@ fn engine_full(definition: &TableDefinition) -> String {
     let text = bare.to_string();
     // Texts have no line breaks of their own, and elements of the list are indented.
     text.split_once("\nENGINE = ").map_or_else(String::new, |(_, engine)| one_line(engine))
-}
-
-/// A statement on one line: spaces outside of quotes are single, and there are none inside of parentheses.
-pub(super) fn one_line(statement: &str) -> String {
-    let mut line = String::with_capacity(statement.len());
-    let mut quote = None;
-    let mut is_escaped = false;
-    for character in statement.chars() {
-        if let Some(end) = quote {
-            line.push(character);
-            // A doubled quote closes the text and opens it again.
-            if !is_escaped && character == end {
-                quote = None;
-            }
-            is_escaped = !is_escaped && character == '\\';
-            continue;
-        }
-        if character.is_whitespace() {
-            if !line.ends_with([' ', '(']) {
-                line.push(' ');
-            }
-            continue;
-        }
-        if character == ')' && line.ends_with(' ') {
-            line.pop();
-        }
-        if matches!(character, '\'' | '"' | '`') {
-            quote = Some(character);
-        }
-        line.push(character);
-    }
-    line.truncate(line.trim_end().len());
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::one_line;
-
-    #[test]
-    fn statements_fit_on_a_line() {
-        let statement = "CREATE TABLE t\n(\n    `a b` String DEFAULT '  \\'  (',\n    PROJECTION p\n    (\n        \
-                         SELECT\n            a\n        ORDER BY a\n    )\n)\nENGINE = MergeTree\nORDER BY tuple()\n";
-        assert_eq!(
-            one_line(statement),
-            "CREATE TABLE t (`a b` String DEFAULT '  \\'  (', PROJECTION p (SELECT a ORDER BY a)) \
-             ENGINE = MergeTree ORDER BY tuple()"
-        );
-    }
 }

@@ -20,6 +20,7 @@ use crate::TableError;
 use expression::Expression;
 pub use index::IndexDefinition;
 pub use permit::permit;
+pub use print::one_line;
 use tambour_codec::spec::CodecSpec;
 use tambour_part::types::{Column, DataType};
 pub use token::quoted_name;
