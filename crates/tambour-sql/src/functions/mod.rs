@@ -38,6 +38,7 @@ mod once;
 mod operators;
 mod order;
 pub(crate) mod otherwise;
+mod piled;
 mod quantile;
 mod readable;
 mod scalar;
@@ -102,6 +103,8 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
         context.register_udf(mark);
     }
     context.register_udf(tambour_scan::distinct::row_bytes());
+    context.register_udaf(tambour_scan::distinct::count_bytes());
+    context.register_udaf(tambour_scan::any::any());
     context.register_udf(ScalarUDF::new_from_impl(aligned::Aligned::new()));
     context.register_udf(ScalarUDF::new_from_impl(array::WrittenArray::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::Tuple::new()));

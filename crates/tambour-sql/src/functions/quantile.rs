@@ -5,6 +5,7 @@
 //! `quantile` of numbers has accumulators of its own ([`super::interpolated`]).
 
 use super::interpolated::{Grouped, Single};
+use super::piled::Piled;
 use arrow::array::{Array, ArrayRef, BooleanArray, ListArray, UInt64Array, cast::AsArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, filter, sort_to_indices, take};
@@ -79,14 +80,23 @@ impl AggregateUDFImpl for Quantile {
         }
         Ok(Box::new(Values { level, is_between: self.is_between, data_type, chunks: Vec::new() }))
     }
-    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.is_between && !stays(args.return_field.data_type())
+    fn groups_accumulator_supported(&self, _args: AccumulatorArgs) -> bool {
+        true
     }
     fn create_groups_accumulator(
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(Grouped::new(level(&args)?, args.is_distinct)))
+        let level = level(&args)?;
+        let data_type = args.return_field.data_type().clone();
+        if self.is_between && !stays(&data_type) {
+            return Ok(Box::new(Grouped::new(level, args.is_distinct)));
+        }
+        let (is_between, of) = (self.is_between, data_type.clone());
+        Ok(Box::new(Piled::new(data_type, move |values| {
+            let chunks = if values.is_empty() { Vec::new() } else { vec![values] };
+            Values { level, is_between, data_type: of.clone(), chunks }.evaluate()
+        })))
     }
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let item = Field::new_list_field(args.return_field.data_type().clone(), true);

@@ -1,0 +1,253 @@
+//! Any value of each group.
+//!
+//! The engine's `any_value` has an accumulator for each group, which costs a microsecond for each group of each batch. Without an
+//! order one place per group is all that it takes: the value that was met first is copied once, and nothing after it is looked at.
+
+use crate::sums::{call_of, with_calls};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, UInt64Array, new_null_array,
+};
+use datafusion::arrow::compute::{interleave, take};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::{
+    Accumulator, Aggregate, AggregateUDF, AggregateUDFImpl, EmitTo, Expr, ExprSchemable,
+    GroupsAccumulator, LogicalPlan, Signature, Volatility, cast,
+};
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use std::sync::Arc;
+
+/// The rule.
+#[derive(Debug)]
+pub(crate) struct AnyOfGroups;
+
+impl OptimizerRule for AnyOfGroups {
+    fn name(&self) -> &'static str {
+        "any_of_groups"
+    }
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
+        let is_of_sets = |key: &Expr| matches!(key, Expr::GroupingSet(_));
+        if aggregate.group_expr.is_empty() || aggregate.group_expr.iter().any(is_of_sets) {
+            return Ok(Transformed::no(plan));
+        }
+        let calls = aggregate.aggr_expr.iter().map(|expr| any_of(expr, aggregate));
+        let calls = calls.collect::<Result<Vec<_>>>()?;
+        with_calls(plan, calls)
+    }
+}
+
+/// The call that takes the place of an `any_value`, or a `first_value` without an order, if its values are plain.
+fn any_of(expr: &Expr, aggregate: &Aggregate) -> Result<Expr> {
+    let other = || Ok(expr.clone());
+    let Some(call) = call_of(expr) else { return other() };
+    let params = &call.params;
+    let [argument] = params.args.as_slice() else { return other() };
+    let data_type = argument.get_type(aggregate.input.schema())?;
+    if let (DataType::Dictionary(_, values), "first_value" | "last_value", [_, ..]) =
+        (&data_type, call.func.name(), params.order_by.as_slice())
+    {
+        // The engine has accumulators of groups for texts, and none for dictionaries.
+        let mut call = call.clone();
+        call.params.args = vec![cast(argument.clone(), values.as_ref().clone())];
+        return Ok(Expr::AggregateFunction(call));
+    }
+    let is_it = matches!(call.func.name(), "any_value" | "first_value")
+        && !params.distinct
+        && params.order_by.is_empty()
+        && !data_type.is_nested()
+        && !data_type.is_null();
+    let ignores_nulls = call.func.name() == "any_value"
+        || params.null_treatment == Some(NullTreatment::IgnoreNulls);
+    // Whether a NULL was met first is not kept.
+    if !is_it || !(ignores_nulls || !argument.nullable(aggregate.input.schema())?) {
+        return other();
+    }
+    let mut params = params.clone();
+    params.null_treatment = None;
+    if let DataType::Dictionary(_, values) = &data_type {
+        params.args = vec![cast(argument.clone(), values.as_ref().clone())];
+    }
+    Ok(Expr::AggregateFunction(AggregateFunction { func: Arc::new(any()), params }))
+}
+
+/// The aggregate that takes the value which is met first. Nobody types its name.
+pub fn any() -> AggregateUDF {
+    AggregateUDF::new_from_impl(Any { signature: Signature::any(1, Volatility::Immutable) })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Any {
+    signature: Signature,
+}
+
+impl AggregateUDFImpl for Any {
+    fn name(&self) -> &'static str {
+        "\u{1f}any"
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [only] => Ok(only.clone()),
+            _ => plan_err!("it takes an argument"),
+        }
+    }
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        let name = format_state_name(args.name, "any");
+        Ok(vec![Arc::new(Field::new(name, args.return_field.data_type().clone(), true))])
+    }
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(OfAll(OfGroups::new(args.return_field.data_type()))))
+    }
+    fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
+        true
+    }
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        Ok(Box::new(OfGroups::new(args.return_field.data_type())))
+    }
+}
+
+/// Of each group the place of its value among the copies.
+#[derive(Debug)]
+struct OfGroups {
+    /// The first holds a NULL, which groups without a value have.
+    copies: Vec<ArrayRef>,
+    places: Vec<(usize, usize)>,
+    bytes: usize,
+}
+
+const NOWHERE: (usize, usize) = (0, 0);
+
+impl OfGroups {
+    fn new(data_type: &DataType) -> Self {
+        Self { copies: vec![new_null_array(data_type, 1)], places: Vec::new(), bytes: 0 }
+    }
+
+    fn see(
+        &mut self,
+        values: &ArrayRef,
+        groups: &[usize],
+        filter: Option<&BooleanArray>,
+        total: usize,
+    ) -> Result<()> {
+        self.places.resize(total, NOWHERE);
+        let mut rows: Vec<u64> = Vec::new();
+        for (row, group) in groups.iter().enumerate() {
+            let Some(place) = self.places.get_mut(*group).filter(|it| **it == NOWHERE) else {
+                continue;
+            };
+            let is_in = filter.is_none_or(|it| it.is_valid(row) && it.value(row));
+            if is_in && values.is_valid(row) {
+                *place = (self.copies.len(), rows.len());
+                rows.push(row as u64);
+            }
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let copy = take(values, &UInt64Array::from(rows), None)?;
+        // Views would keep the memory of all values of the batch.
+        let copy: ArrayRef = match copy.data_type() {
+            DataType::Utf8View => Arc::new(copy.as_string_view().gc()),
+            DataType::BinaryView => Arc::new(copy.as_binary_view().gc()),
+            _ => copy,
+        };
+        self.bytes += copy.get_array_memory_size();
+        self.copies.push(copy);
+        Ok(())
+    }
+
+    fn values(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let places = emit_to.take_needed(&mut self.places);
+        let copies: Vec<&dyn Array> = self.copies.iter().map(AsRef::as_ref).collect();
+        let values = interleave(&copies, &places)?;
+        if self.places.is_empty() {
+            self.copies.truncate(1);
+            self.bytes = 0;
+        }
+        Ok(values)
+    }
+}
+
+impl GroupsAccumulator for OfGroups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        let [values] = values else { return Ok(()) };
+        self.see(values, group_indices, filter, total_num_groups)
+    }
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.update_batch(values, group_indices, None, total_num_groups)
+    }
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        self.values(emit_to)
+    }
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        Ok(vec![self.values(emit_to)?])
+    }
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        let [values] = values else { return Ok(Vec::new()) };
+        let rows = (0..values.len()).map(|row| {
+            let is_in = filter.is_none_or(|it| it.is_valid(row) && it.value(row));
+            is_in.then_some(row as u64)
+        });
+        Ok(vec![take(values, &rows.collect::<UInt64Array>(), None)?])
+    }
+    fn size(&self) -> usize {
+        self.bytes + self.places.capacity() * size_of::<(usize, usize)>()
+    }
+}
+
+/// The same of all rows.
+#[derive(Debug)]
+struct OfAll(OfGroups);
+
+impl Accumulator for OfAll {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let rows = values.first().map_or(0, |it| it.len());
+        GroupsAccumulator::update_batch(&mut self.0, values, &vec![0; rows], None, 1)
+    }
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.update_batch(states)
+    }
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        self.0.places.resize(1, NOWHERE);
+        ScalarValue::try_from_array(&self.0.values(EmitTo::All)?, 0)
+    }
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        Ok(vec![self.evaluate()?])
+    }
+    fn size(&self) -> usize {
+        GroupsAccumulator::size(&self.0)
+    }
+}

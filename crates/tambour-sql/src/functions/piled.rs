@@ -1,0 +1,172 @@
+//! All values of all groups in one pile, for aggregates that need all values of a group at once.
+//!
+//! The engine would give each group an accumulator, and each of them a slice of each batch: with a hundred thousand groups that takes
+//! thirty times as long as the values do, and each slice counts as the memory of all.
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, ListArray, UInt64Array, new_empty_array,
+};
+use arrow::buffer::OffsetBuffer;
+use arrow::compute::{concat, take};
+use arrow::datatypes::{DataType as ArrowType, Field};
+use datafusion::common::ScalarValue;
+use datafusion::error::Result;
+use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+/// What becomes of the values of a group, which has none that is NULL.
+type Finish = Box<dyn Fn(ArrayRef) -> Result<ScalarValue> + Send + Sync>;
+
+/// The pile.
+pub(super) struct Piled {
+    finish: Finish,
+    data_type: ArrowType,
+    chunks: Vec<ArrayRef>,
+    /// The group of each value.
+    groups: Vec<usize>,
+    total: usize,
+}
+
+impl Debug for Piled {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Piled").field("values", &self.groups.len()).finish_non_exhaustive()
+    }
+}
+
+impl Piled {
+    /// Of values of this type.
+    pub(super) fn new(
+        data_type: ArrowType,
+        finish: impl Fn(ArrayRef) -> Result<ScalarValue> + Send + Sync + 'static,
+    ) -> Self {
+        let finish = Box::new(finish);
+        Self { finish, data_type, chunks: Vec::new(), groups: Vec::new(), total: 0 }
+    }
+
+    fn push(&mut self, values: &ArrayRef, rows: Vec<u64>) -> Result<()> {
+        if !rows.is_empty() {
+            self.chunks.push(take(values, &UInt64Array::from(rows), None)?);
+        }
+        Ok(())
+    }
+
+    /// The values of the groups that are handed out, one group after another, and how many each has.
+    fn emitted(&mut self, emit_to: EmitTo) -> Result<(ArrayRef, Vec<usize>)> {
+        let count = match emit_to {
+            EmitTo::All => self.total,
+            EmitTo::First(count) => count,
+        };
+        let chunks: Vec<&dyn Array> = self.chunks.iter().map(AsRef::as_ref).collect();
+        let all =
+            if chunks.is_empty() { new_empty_array(&self.data_type) } else { concat(&chunks)? };
+        let mut lengths = vec![0; count];
+        let mut rest = Vec::new();
+        for (row, group) in self.groups.iter().enumerate() {
+            match lengths.get_mut(*group) {
+                Some(length) => *length += 1,
+                None => rest.push((row as u64, group - count)),
+            }
+        }
+        // Each group's values stay in the order in which they came.
+        let mut places: Vec<usize> = OffsetBuffer::<i64>::from_lengths(lengths.iter().copied())
+            .iter()
+            .map(|offset| usize::try_from(*offset).unwrap_or(0))
+            .collect();
+        let mut order = vec![0_u64; lengths.iter().sum()];
+        for (row, group) in self.groups.iter().enumerate() {
+            if let Some(place) = places.get_mut(*group).filter(|_| *group < count) {
+                order[*place] = row as u64;
+                *place += 1;
+            }
+        }
+        let values = take(&all, &UInt64Array::from(order), None)?;
+        let (rows, groups): (Vec<u64>, Vec<usize>) = rest.into_iter().unzip();
+        self.chunks.clear();
+        self.push(&all, rows)?;
+        self.groups = groups;
+        self.total -= count;
+        Ok((values, lengths))
+    }
+
+    fn lists(&self, values: ArrayRef, lengths: &[usize]) -> Result<ArrayRef> {
+        let item = Arc::new(Field::new_list_field(self.data_type.clone(), true));
+        let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
+        Ok(Arc::new(ListArray::try_new(item, offsets, values, None)?))
+    }
+}
+
+impl GroupsAccumulator for Piled {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        opt_filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.total = total_num_groups;
+        let Some(values) = values.first() else { return Ok(()) };
+        let mut rows = Vec::with_capacity(values.len());
+        for (row, group) in group_indices.iter().enumerate() {
+            let is_in = opt_filter.is_none_or(|it| it.is_valid(row) && it.value(row));
+            if is_in && values.is_valid(row) {
+                rows.push(row as u64);
+                self.groups.push(*group);
+            }
+        }
+        self.push(values, rows)
+    }
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.total = total_num_groups;
+        let Some(lists) = values.first().and_then(|state| state.as_list_opt::<i32>()) else {
+            return Ok(());
+        };
+        for (list, group) in lists.iter().zip(group_indices) {
+            let Some(list) = list.filter(|list| !list.is_empty()) else { continue };
+            self.groups.resize(self.groups.len() + list.len(), *group);
+            self.chunks.push(list);
+        }
+        Ok(())
+    }
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let (values, lengths) = self.emitted(emit_to)?;
+        let mut start = 0;
+        let results = lengths.into_iter().map(|length| {
+            start += length;
+            (self.finish)(values.slice(start - length, length))
+        });
+        let results = results.collect::<Result<Vec<_>>>()?;
+        if results.is_empty() {
+            return Ok(new_empty_array(&self.data_type));
+        }
+        ScalarValue::iter_to_array(results)
+    }
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        let (values, lengths) = self.emitted(emit_to)?;
+        Ok(vec![self.lists(values, &lengths)?])
+    }
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        opt_filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        let Some(values) = values.first() else { return Ok(Vec::new()) };
+        let is_in = |row: usize| {
+            values.is_valid(row) && opt_filter.is_none_or(|it| it.is_valid(row) && it.value(row))
+        };
+        let lengths: Vec<usize> = (0..values.len()).map(|row| usize::from(is_in(row))).collect();
+        let rows: Vec<u64> =
+            (0..values.len()).filter(|row| is_in(*row)).map(|row| row as u64).collect();
+        let kept = take(values, &UInt64Array::from(rows), None)?;
+        Ok(vec![self.lists(kept, &lengths)?])
+    }
+    fn size(&self) -> usize {
+        let width = self.data_type.primitive_width().unwrap_or(size_of::<u128>());
+        self.groups.len() * width + self.groups.capacity() * size_of::<usize>()
+    }
+}
