@@ -471,8 +471,13 @@ fn moving(call: &Call, is_average: bool) -> Result<ArrayRef, FunctionError> {
         Arc::new(Float64Array::from_iter_values(values))
     } else {
         let items = wide_integers(&lists.items.values)?;
-        let sums = (0..call.rows).flat_map(windows);
-        let sums = sums.map(|(range, _)| range.map(|at| items[at]).sum());
+        // Sums wrap, so that differences of those from the start are right, and no window is added up anew.
+        let mut sums = vec![0_i128; items.len() + 1];
+        for (at, item) in items.iter().enumerate() {
+            sums[at + 1] = sums[at].wrapping_add(*item);
+        }
+        let ranges = (0..call.rows).flat_map(windows);
+        let sums = ranges.map(|(range, _)| sums[range.end].wrapping_sub(sums[range.start]));
         integer_array(call.name, item, sums)?
     };
     list_array(lengths, values, item)

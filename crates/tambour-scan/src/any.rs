@@ -11,7 +11,7 @@ use datafusion::arrow::compute::{interleave, take};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, ScalarValue, plan_err};
-use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
+use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, Sort};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
@@ -56,13 +56,15 @@ fn any_of(expr: &Expr, aggregate: &Aggregate) -> Result<Expr> {
     let params = &call.params;
     let [argument] = params.args.as_slice() else { return other() };
     let data_type = argument.get_type(aggregate.input.schema())?;
-    if let (DataType::Dictionary(_, values), "first_value" | "last_value", [_, ..]) =
-        (&data_type, call.func.name(), params.order_by.as_slice())
-    {
-        // The engine has accumulators of groups for texts, and none for dictionaries.
+    if matches!(call.func.name(), "first_value" | "last_value") && !params.order_by.is_empty() {
         let mut call = call.clone();
-        call.params.args = vec![cast(argument.clone(), values.as_ref().clone())];
-        return Ok(Expr::AggregateFunction(call));
+        call.params.order_by = fields_of(params.order_by.clone(), aggregate)?;
+        // The engine has accumulators of groups for texts, and none for dictionaries.
+        if let DataType::Dictionary(_, values) = &data_type {
+            call.params.args = vec![cast(argument.clone(), values.as_ref().clone())];
+        }
+        let is_same = call.params == *params;
+        return if is_same { other() } else { Ok(Expr::AggregateFunction(call)) };
     }
     let is_it = matches!(call.func.name(), "any_value" | "first_value")
         && !params.distinct
@@ -81,6 +83,23 @@ fn any_of(expr: &Expr, aggregate: &Aggregate) -> Result<Expr> {
         params.args = vec![cast(argument.clone(), values.as_ref().clone())];
     }
     Ok(Expr::AggregateFunction(AggregateFunction { func: Arc::new(any()), params }))
+}
+
+/// The order by a tuple as that by its elements, if none can be NULL. The engine keeps the tuple of each group as an array of one row.
+fn fields_of(order: Vec<Sort>, aggregate: &Aggregate) -> Result<Vec<Sort>> {
+    let [Sort { expr: Expr::ScalarFunction(made), asc, nulls_first }] = order.as_slice() else {
+        return Ok(order);
+    };
+    let schema = aggregate.input.schema();
+    let mut is_plain = made.func.name() == "struct";
+    for element in &made.args {
+        is_plain &= !element.nullable(schema)? && !element.get_type(schema)?.is_nested();
+    }
+    if !is_plain {
+        return Ok(order);
+    }
+    let sorts = made.args.iter().map(|it| Sort::new(it.clone(), *asc, *nulls_first));
+    Ok(sorts.collect())
 }
 
 /// The aggregate that takes the value which is met first. Nobody types its name.
