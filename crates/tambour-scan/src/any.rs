@@ -74,7 +74,7 @@ fn any_of(expr: &Expr, aggregate: &Aggregate) -> Result<Expr> {
     let ignores_nulls = call.func.name() == "any_value"
         || params.null_treatment == Some(NullTreatment::IgnoreNulls);
     // Whether a NULL was met first is not kept.
-    if !is_it || !(ignores_nulls || !argument.nullable(aggregate.input.schema())?) {
+    if !is_it || !ignores_nulls && argument.nullable(aggregate.input.schema())? {
         return other();
     }
     let mut params = params.clone();
@@ -120,10 +120,7 @@ impl AggregateUDFImpl for Any {
         &self.signature
     }
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        match types {
-            [only] => Ok(only.clone()),
-            _ => plan_err!("it takes an argument"),
-        }
+        if let [only] = types { Ok(only.clone()) } else { plan_err!("it takes an argument") }
     }
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
         let name = format_state_name(args.name, "any");
@@ -253,7 +250,7 @@ struct OfAll(OfGroups);
 
 impl Accumulator for OfAll {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let rows = values.first().map_or(0, |it| it.len());
+        let rows = values.first().map_or(0, Array::len);
         GroupsAccumulator::update_batch(&mut self.0, values, &vec![0; rows], None, 1)
     }
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {

@@ -83,9 +83,8 @@ fn by_bytes(expr: &Expr, aggregate: &Aggregate, groups_twice: bool) -> Result<Ex
     let Some(found) = call_of(expr) else { return Ok(expr.clone()) };
     let mut call = found.clone();
     call.params.filter = call.params.filter.filter(|it| !is_true(it));
-    let unless_same = |call: AggregateFunction| match &call == found {
-        true => expr.clone(),
-        false => Expr::AggregateFunction(call),
+    let unless_same = |call: AggregateFunction| {
+        if &call == found { expr.clone() } else { Expr::AggregateFunction(call) }
     };
     let [argument] = call.params.args.as_slice() else { return Ok(unless_same(call)) };
     let data_type = argument.get_type(aggregate.input.schema())?;
@@ -208,7 +207,7 @@ impl AggregateUDFImpl for CountBytes {
     }
 }
 
-/// What was seen of all groups: the number of the group and the bytes behind it.
+/// What was seen of all groups: the number of the group and the bytes after it.
 #[derive(Debug, Default)]
 struct OfGroups {
     seen: HashSet<Box<[u8]>>,
@@ -336,11 +335,11 @@ struct OfAll(OfGroups);
 
 impl Accumulator for OfAll {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let rows = values.first().map_or(0, |it| it.len());
+        let rows = values.first().map_or(0, Array::len);
         self.0.update_batch(values, &vec![0; rows], None, 1)
     }
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let rows = states.first().map_or(0, |it| it.len());
+        let rows = states.first().map_or(0, Array::len);
         self.0.merge_batch(states, &vec![0; rows], 1)
     }
     fn evaluate(&mut self) -> Result<ScalarValue> {
