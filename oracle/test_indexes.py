@@ -268,3 +268,196 @@ def test_our_writers_leave_no_wrong_index(server, tambour, database, tmp_path, i
         ours = {tambour.run("sql", indexed, "--format", "tsv", "--no-header", "-c", f"SET tambour.scan_indexes = {switch}", "-c", query.format("t")) for switch in ("true", "false")}
         theirs = {server.run(query.format(f"{database}.u") + f" SETTINGS use_skip_indexes = {switch}") for switch in (0, 1)}
         assert len(ours) == 1 and ours == theirs, question
+
+
+# Of indexes of the kind `text`: a tokenizer, and columns that it is over with expressions of a number `n`.
+TOKENIZERS = ["splitByNonAlpha", "ngrams(3)", "ngrams(2)", "splitByString([' ', '-'])", "array", "splitByNonAlpha", "sparseGrams(3, 6)"]
+SENTENCE = "concat('row ', toString(intDiv(n, 3)), if(n % 7 = 0, ' Wort-', ' wort '), toString(cityHash64(n) % 90), if(n % 900 = 5, ' rare_one', ''), if(n % 2 = 0, ' é', ''))"
+TEXT_COLUMNS = {
+    "s": ("String", SENTENCE),
+    "f": ("FixedString(40)", f"toFixedString(substring({SENTENCE}, 1, 40), 40)"),
+    "l": ("LowCardinality(String)", "concat('kind ', toString(intDiv(n, 200)), ' of wort')"),
+    "m": ("Nullable(String)", f"if(n % 5 = 0, NULL, {SENTENCE})"),
+    "e": ("String", "if(n < 2500, '', 'late row')"),
+    "a": ("Array(String)", "if(n % 11 = 0, [], [concat('t', toString(intDiv(n, 10))), '', 'row wort'])"),
+    "h": ("Array(LowCardinality(Nullable(String)))", "[NULL, concat('t', toString(intDiv(n, 50)))]"),
+}
+WORDS = ["row", "17", "wort", "Wort", "rare", "one", "nowhere", "é", "444", "late", "t17", "kind", "9"]
+
+
+def text_condition(random, names):
+    name = random.choice(names)
+    word, other = random.choice(WORDS), random.choice(WORDS)
+    number = random.choice([0, 5, 905, 1500, 2999])
+    if TEXT_COLUMNS[name][0].startswith("Array"):
+        return f"has(`{name}`, '{random.choice(['t17', 't3', 'row wort', 'row', 't299', ''])}')"
+    if name == "f":
+        return f"`f` = '{random.choice(['row 17', 'nowhere at all'])}'"
+    forms = [f"`{name}` = '{word} {other}'", f"`{name}` LIKE '%{word}%'", f"`{name}` LIKE '% {word} %'", f"`{name}` LIKE '{word} {other}%'", f"`{name}` LIKE '%{word}%{other}'",
+             f"`{name}` LIKE '%_{word}-9%'", f"startsWith(`{name}`, 'row {number // 3} ')", f"endsWith(`{name}`, ' {word}')", f"hasAnyTokens(`{name}`, '{word} {other}')",
+             f"hasAllTokens(`{name}`, '{word} {other}')", f"`{name}` IN ('late row', 'row {number // 3} wort 7', '{word}')", f"`{name}` = 'row {number // 3} Wort-{random.randrange(90)}'",
+             f"hasToken(`{name}`, '{word}')", f"hasToken(`{name}`, '{other}') AND hasToken(`{name}`, '{word}')", f"hasToken(`{name}`, '{word}') = 1", f"NOT hasToken(`{name}`, '{word}')",
+             f"hasToken(`{name}`, '{word}') != 0 OR n < 70", f"`{name}` NOT LIKE '%{word}%'"]
+    return random.choice(forms)
+
+
+def made_of_texts(server, database, random, number):
+    """A table with indexes of the kind `text`, in several parts, some of them merged, some with deleted rows. The names of its columns."""
+    table = f"{database}.t{number}"
+    names = random.sample(sorted(TEXT_COLUMNS), 4)
+    elements = [f"`{name}` {TEXT_COLUMNS[name][0]}" for name in names]
+    for name in names:
+        arguments = [f"tokenizer = {random.choice(TOKENIZERS)}"]
+        if random.random() < 0.3 and not TEXT_COLUMNS[name][0].startswith("Array"):
+            arguments.append(f"preprocessor = {random.choice(['lower', 'lower', 'upper'])}({name})")
+        arguments += random.choice([[], ["posting_list_codec = 'bitpacking'"], ["posting_list_codec = 'bitpacking'", "posting_list_block_size = 128"], ["posting_list_block_size = 50"]])
+        arguments += random.choice([[], ["dictionary_block_size = 16"], ["dictionary_block_frontcoding_compression = 0", "dictionary_block_size = 3"]])
+        arguments += random.choice([[], [], ["support_phrase_search = 1"]])
+        elements.append(f"INDEX i_{name} `{name}` TYPE text({', '.join(arguments)})")
+    settings = f"index_granularity = {random.choice([64, 100, 128])}, allow_experimental_text_index_phrase_search = 1"
+    settings += random.choice(["", ", min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0"]) + random.choice(["", ", compress_marks = 0"])
+    settings += random.choice(["", ", text_index_serialization_version = 'v0_initial'", ", text_index_serialization_version = 'v1_with_codec'"])
+    server.run(f"CREATE TABLE {table} (n UInt64, {', '.join(elements)}) ENGINE = MergeTree ORDER BY n SETTINGS {settings}")
+    for first, count in ((0, 1700), (1700, 1300), (3000, random.choice([1, 60, 500]))):
+        values = ", ".join(TEXT_COLUMNS[name][1] for name in names)
+        server.run(f"INSERT INTO {table} SELECT n, {values} FROM (SELECT number + {first} AS n FROM numbers({count}))")
+    if random.random() < 0.4:
+        server.run(f"DELETE FROM {table} WHERE n % 9 = 4")
+    if random.random() < 0.4:
+        server.run(f"OPTIMIZE TABLE {table} FINAL")
+    if random.random() < 0.3:
+        server.run(f"DELETE FROM {table} WHERE n % 10 = 5")
+    return table, names
+
+
+def copied(server, database, name, target):
+    """The files of a table of the server, with its statement beside them."""
+    shutil.copytree(server.directory(database, name), target)
+    create = server.run(f"SELECT create_table_query FROM system.tables WHERE database = '{database}' AND name = '{name}' FORMAT TSVRaw")
+    (target / "t.sql").write_text(create)
+    return target
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_texts_are_found_as_clickhouse_does(server, tambour, database, tmp_path, number):
+    chance = random.Random(f"texts {number}")
+    table, names = made_of_texts(server, database, chance, number)
+    copy = copied(server, database, table.split(".")[1], tmp_path / "t")
+    tambour.run("verify", copy)
+    listed = tambour.rows(copy, "SELECT name, type_full, granularity, data_compressed_bytes, data_uncompressed_bytes, marks_bytes FROM system.data_skipping_indices ORDER BY name")
+    assert listed == server.rows("SELECT name, type_full, granularity, data_compressed_bytes, data_uncompressed_bytes, marks_bytes FROM system.data_skipping_indices "
+                                 f"WHERE database = '{database}' AND table = '{table.split('.')[1]}' ORDER BY name")
+    assert all(it["parts_refused"] == 0 for it in json.loads(tambour.run("inspect", copy, "--json"))["skip_indexes"])
+    queries = []
+    for _ in range(60):
+        parts = [text_condition(chance, names) for _ in range(chance.choice([1, 1, 1, 2]))]
+        queries.append(f"SELECT count(), ifNull(sum(n), 0) FROM {{}} WHERE {chance.choice([' AND ', ' OR ']).join(parts)}")
+    script = "".join(query.format("t") + " FORMAT TSV;\n" for query in queries)
+    answers = []
+    for is_on in ("true", "false"):
+        answers.append(tambour.run("sql", copy, "--format", "tsv", "--no-header", "-c", f"SET tambour.scan_indexes = {is_on}", "-c", script))
+    assert answers[0] == answers[1]
+    lines = answers[0].splitlines()
+    assert len(lines) == len(queries)
+    # Functions of tokens take the tokenizer of the index there: without any they are those of letters and digits.
+    server.run(f"CREATE TABLE {database}.plain ENGINE = MergeTree ORDER BY n AS SELECT * FROM {table}")
+    for query, line in zip(queries, lines):
+        assert line == server.run(query.format(f"{database}.plain")).rstrip("\n"), query
+
+
+@pytest.fixture
+def found(server, database, tmp_path):
+    """One part of 100 granules with inverted indexes; each by itself leaves most of them out."""
+    server.run(f"""CREATE TABLE {database}.t (k UInt64, s String, w String, a Array(String), p String, q String,
+        INDEX xs s TYPE text(tokenizer = splitByNonAlpha), INDEX xw w TYPE text(tokenizer = ngrams(4), dictionary_block_size = 64),
+        INDEX xa a TYPE text(tokenizer = array), INDEX xp p TYPE text(tokenizer = splitByString([', ']), preprocessor = lower(p)),
+        INDEX xq q TYPE text(tokenizer = splitByNonAlpha, posting_list_codec = 'bitpacking', posting_list_block_size = 256))
+        ENGINE = MergeTree ORDER BY k SETTINGS index_granularity = 100, min_bytes_for_wide_part = 0""")
+    server.run(f"""INSERT INTO {database}.t SELECT number, concat('line ', toString(number), ' of text'), concat('<', hex(cityHash64(number)), '>'), [concat('e', toString(number)), 'all'],
+        concat('P', toString(number), ', even'), if(number BETWEEN 3000 AND 3500, 'in the middle', concat('out of it', if(number < 40, ' start', ''))) FROM numbers(10000)""")
+    return copied(server, database, "t", tmp_path / "t")
+
+
+TEXT_QUESTIONS = [
+    ("hasToken(s, '4711')", "1", 99), ("s = 'line 4711 of text'", "1", 99), ("s IN ('line 7 of text', 'line 9999 of text')", "2", 98), ("s LIKE '% 4711 %'", "1", 99),
+    ("s LIKE 'line 4711 %'", "1", 99), ("hasAllTokens(s, 'text 4711')", "1", 99), ("hasAnyTokens(s, '17 4711')", "2", 98), ("startsWith(s, 'line 4711 of')", "1", 99),
+    ("hasToken(s, '4711') OR hasToken(s, '9')", "2", 98), ("hasToken(s, '4711') AND hasToken(s, '9')", "0", 100), ("s = 'nothing at all'", "0", 100), ("has(a, 'e4711')", "1", 99),
+    ("p = 'P4711, even'", "1", 99), ("hasToken(q, 'middle')", "501", 94), ("q LIKE '% the middle'", "501", 94), ("hasToken(q, 'start')", "40", 99), ("endsWith(q, ' start')", "40", 99),
+]
+
+
+@pytest.mark.parametrize("question,rows,least", TEXT_QUESTIONS)
+def test_granules_without_a_token_are_left_out(tambour, found, question, rows, least):
+    answer, left_out = stats(tambour, found, f"SELECT count() FROM t WHERE {question}", "text")
+    # A scan of nothing counts nothing.
+    assert answer == rows and left_out == (0 if least == 100 else least), left_out
+    answer, left_out = stats(tambour, found, f"SET tambour.scan_indexes = false; SELECT count() FROM t WHERE {question}", "text")
+    assert answer == rows and left_out == 0
+
+
+def test_n_grams_are_looked_up(server, tambour, database, found):
+    code = server.run("SELECT hex(cityHash64(4711))").strip()
+    for question in (f"w LIKE '%{code[2:12]}%'", f"w = '<{code}>'", f"endsWith(w, '{code[-9:]}>')"):
+        answer, left_out = stats(tambour, found, f"SELECT count() FROM t WHERE {question}", "text")
+        assert answer == "1" and left_out >= 90, question
+
+
+@pytest.mark.parametrize("harm", ["lost", "lost marks", "short", "flipped", "flipped marks", "swapped", "swapped lists"])
+@pytest.mark.parametrize("file", ["", ".dct", ".pst"])
+def test_damaged_inverted_indexes_change_no_answer(tambour, found, harm, file):
+    part = next(found.glob("all_*"))
+    names = ["xs", "xw", "xa", "xp", "xq"]
+    if harm.startswith("swapped"):
+        # All of them are sound, and none is the one that it is called.
+        kinds = [file] if harm == "swapped lists" else ["", ".dct", ".pst"]
+        for kind in kinds:
+            for extension in (".idx", ".cmrk2"):
+                files = [(part / f"skp_idx_{name}{kind}{extension}").read_bytes() for name in names]
+                for name, content in zip(names, files[1:] + files[:1]):
+                    (part / f"skp_idx_{name}{kind}{extension}").write_bytes(content)
+    for name in names if not harm.startswith("swapped") else []:
+        target = part / f"skp_idx_{name}{file}{'.cmrk2' if 'marks' in harm else '.idx'}"
+        content = bytearray(target.read_bytes())
+        if harm.startswith("lost"):
+            target.unlink()
+        elif harm == "short":
+            target.write_bytes(content[: len(content) // 2])
+        elif content:
+            content[len(content) // 2] ^= 4
+            target.write_bytes(content)
+    for question, rows, _ in TEXT_QUESTIONS:
+        answer, _ = stats(tambour, found, f"SELECT count() FROM t WHERE {question}", "text")
+        assert answer == rows, question
+    done = tambour.call("verify", found)
+    assert done.returncode != 0 and b"skp_idx_x" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("statement", [("INDEX xs s TYPE", "INDEX xs w TYPE"), ("tokenizer = splitByNonAlpha)", "tokenizer = array)"), ("tokenizer = ngrams(4)", "tokenizer = ngrams(5)"),
+                                       ("INDEX xa a TYPE", "INDEX xa s TYPE"), (", preprocessor = lower(p)", "")])
+def test_another_definition_of_a_text_index_changes_no_answer(tambour, found, statement):
+    text = (found / "t.sql").read_text().replace("`", "")
+    assert statement[0] in text
+    (found / "t.sql").write_text(text.replace(*statement))
+    for question, rows, _ in [*TEXT_QUESTIONS, ("p = 'P4711, even' AND s LIKE '%4711%'", "1", 0)]:
+        answer, _ = stats(tambour, found, f"SELECT count() FROM t WHERE {question}", "text")
+        assert answer == rows, question
+    done = tambour.call("verify", found)
+    assert done.returncode != 0 and b"index `x" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", ["text(tokenizer = ngrams(3))", "text(tokenizer = splitByNonAlpha)", "ngrambf_v1(3, 256, 2, 0)", "tokenbf_v1(256, 2, 0)"])
+def test_texts_that_are_not_utf8(server, tambour, database, tmp_path, kind):
+    """A byte that begins a character takes others for its rest, and n-grams begin after them."""
+    server.run(f"CREATE TABLE {database}.t (k UInt64, s String, INDEX i s TYPE {kind}) ENGINE = MergeTree ORDER BY k SETTINGS index_granularity = 10")
+    server.run(f"""INSERT INTO {database}.t SELECT number, concat(if(number % 90 < 9, unhex(['C3', 'E2', 'F0', 'F7', 'F8', 'FC', 'FF', '80', '61'][1 + number % 9]), 'z'),
+        if(number % 90 < 60, 'abcdefghijk', 'xyz'), if(number % 7 = 0, 'é', '')) FROM numbers(2000)""")
+    copy = copied(server, database, "t", tmp_path / "t")
+    tambour.run("verify", copy)
+    for wanted in ("abc", "abcd", "bcdefg", "cdefghijk", "kéé", "ké", "z", "xyz"):
+        for question in (f"s LIKE '%{wanted}%'", f"s LIKE '%{wanted}'", f"s LIKE 'z{wanted}%'", f"s LIKE '% {wanted} %'", f"s = 'z{wanted}'"):
+            assert tambour.rows(copy, f"SELECT count() FROM t WHERE {question}") == server.rows(f"SELECT count() FROM {database}.t WHERE {question} SETTINGS use_skip_indexes = 0"), question
+
+
+def test_inspect_lists_inverted_indexes(tambour, found):
+    listed = json.loads(tambour.run("inspect", found, "--json"))["skip_indexes"]
+    assert [(it["name"], it["parts"], it["prunes"], it["parts_refused"]) for it in listed] == [(name, 1, True, 0) for name in ("xs", "xw", "xa", "xp", "xq")]

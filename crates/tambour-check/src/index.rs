@@ -12,7 +12,7 @@ use tambour_storage::memory::Memory;
 use tambour_table::schema::TableDefinition;
 
 /// Kinds of indexes, and types of columns that they are over.
-const INDEXES: [(&str, &str); 16] = [
+const INDEXES: [(&str, &str); 18] = [
     ("minmax", "Int32"),
     ("minmax", "Nullable(String)"),
     ("minmax", "LowCardinality(Nullable(String))"),
@@ -29,6 +29,8 @@ const INDEXES: [(&str, &str); 16] = [
     ("bloom_filter(0.5)", "Float32"),
     ("tokenbf_v1(64, 2, 0)", "String"),
     ("ngrambf_v1(3, 100, 5, 7)", "LowCardinality(String)"),
+    ("text(tokenizer = splitByNonAlpha)", "String"),
+    ("text(tokenizer = ngrams(3))", "Array(String)"),
 ];
 
 /// Where the part is.
@@ -37,12 +39,12 @@ const PATH: &str = "t/all_1_1_0";
 /// Law: any bytes are an entry of an index or refused. The first byte says which index, and which form of files.
 pub fn fuzz_entry(input: &[u8]) {
     let [kind, bytes @ ..] = input else { return };
-    let (index_type, data_type) = INDEXES[usize::from(kind & 15)];
-    let extension = if kind & 16 == 0 { "idx2" } else { "idx" };
+    let (index_type, data_type) = INDEXES[usize::from(kind & 31) % INDEXES.len()];
+    let extension = if kind & 32 == 0 { "idx2" } else { "idx" };
     let statement = format!(
         "CREATE TABLE t (a {data_type}, b {data_type}, INDEX i {} TYPE {index_type}) \
          ENGINE = MergeTree ORDER BY tuple()",
-        if kind & 32 == 0 { "a" } else { "(a, b)" }
+        if kind & 64 == 0 || index_type.starts_with("text") { "a" } else { "(a, b)" }
     );
     let definition = TableDefinition::parse(&statement).expect("the statement is well formed");
     let columns: Vec<Column> = definition.plain_columns();
@@ -50,7 +52,7 @@ pub fn fuzz_entry(input: &[u8]) {
     for index in indexes {
         assert!(index.is_usable(), "{statement}");
         if let Ok(values) = decode(&index, extension, bytes) {
-            // A value takes a byte at least, in a filter a bit.
+            // A value or a token takes a byte at least, in a filter a bit.
             assert!(values <= 8 * bytes.len() + 2, "more values than there are bytes");
         }
     }

@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn huge_counts_are_refused() {
-        for kind in 0..64 {
+        for kind in 0..128 {
             for count in [1, 7, 1 << 20, u64::from(u32::MAX), u64::MAX] {
                 let bytes = [&[kind][..], &count.to_le_bytes(), &[0xff; 20]].concat();
                 fuzz_entry(&bytes);
@@ -70,6 +70,29 @@ mod tests {
         }
     }
 
+    /// A head, and blocks of a dictionary with their lists of rows in all forms, as an index of the kind `text` has them.
+    #[test]
+    fn an_inverted_index_is_harmed_everywhere() {
+        const TEXT: u8 = 16;
+        let lists = b"\x0f\x3b\x30\0\0\x01\0\0\x13\0\x01\0\0\0\x13\0\x01\x11\x14\0\x01\x1e\0\0\0\x1f\0\0\0\x1f\0\0\0\x1f\0\0\0\x01\x13\0";
+        let infos: [&[u8]; 3] = [&[3, 2, 1, 7], &[4, 20, 0, 0, 19], &[0x1c, 20, 16, 0, 19]];
+        let tokens = b"\x01\x03\x01a\x01\x01b\0\x01b";
+        let count = u8::try_from(lists.len()).unwrap();
+        let block = [&[TEXT, 1, count][..], lists, tokens, &infos.concat()].concat();
+        let head = [&[TEXT, 0][..], b"\x02\x01\0\x02\x01a\x01b\0\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\0"]
+            .concat();
+        for whole in [block, head] {
+            for end in 0..whole.len() {
+                fuzz_entry(&whole[..end]);
+            }
+            for bit in 8..8 * whole.len() {
+                let mut harmed = whole.clone();
+                harmed[bit / 8] ^= 1 << (bit % 8);
+                fuzz_entry(&harmed);
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn any_bytes_are_an_entry_or_refused(input in vec(any::<u8>(), 0..200)) {
@@ -77,7 +100,7 @@ mod tests {
         }
 
         #[test]
-        fn small_counts_before_any_bytes(kind in 0_u8..64, count in 0_u64..20, rest in vec(any::<u8>(), 0..200)) {
+        fn small_counts_before_any_bytes(kind in 0_u8..128, count in 0_u64..20, rest in vec(any::<u8>(), 0..200)) {
             fuzz_entry(&[&[kind][..], &count.to_le_bytes(), &rest].concat());
             fuzz_entry(&[&[kind, u8::try_from(count).unwrap()][..], &rest].concat());
         }

@@ -3,6 +3,7 @@
 use crate::IndexError;
 use crate::filter::{Scheme, bits_per_value, hashes_of_column};
 use crate::kind::{Index, Kind, bare};
+use crate::text;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
@@ -47,7 +48,8 @@ impl Entry {
                 let filters = bytes.chunks_exact(shape.bytes).map(<[u8]>::to_vec);
                 Ok(Self::Filters(filters.collect(), Scheme::Pair(shape)))
             }
-            Kind::Other => Ok(Self::Silent),
+            // It has files of its own.
+            Kind::Text | Kind::Other => Ok(Self::Silent),
         }
     }
 
@@ -86,8 +88,12 @@ impl Entry {
 }
 
 /// Decodes one entry of an index in a file with this extension, as a query does; the number of values in it, of a filter its bits. An
-/// error if the bytes are not an entry of it.
+/// error if the bytes are not an entry of it. Of an inverted index the first byte says which piece of its files they are; the number of
+/// tokens.
 pub fn decode(index: &Index, extension: &str, bytes: &[u8]) -> Result<usize, IndexError> {
+    if index.kind == Kind::Text {
+        return text::decode(bytes);
+    }
     Ok(match Entry::read(index, extension, 0, bytes)? {
         Entry::Silent => 0,
         Entry::Ranges(ends) => ends.iter().map(Array::len).sum(),

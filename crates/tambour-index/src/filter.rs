@@ -2,6 +2,7 @@
 
 use crate::IndexError;
 use crate::kind::{Kind, Shape, bare, element};
+use crate::text::{Stand, sure_grams, sure_words};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use tambour_kernel::hash::{city_hash_64, city_hash_join};
@@ -126,7 +127,11 @@ fn mixed(mut value: u64) -> u64 {
 }
 
 /// The bytes of a value as a part has them, a text without its length.
-fn bytes_of(values: &ArrayRef, row: usize, data_type: &DataType) -> Result<Vec<u8>, IndexError> {
+pub(crate) fn bytes_of(
+    values: &ArrayRef,
+    row: usize,
+    data_type: &DataType,
+) -> Result<Vec<u8>, IndexError> {
     let mut bytes = Vec::new();
     write_single(values, row, data_type, &mut bytes)?;
     if matches!(data_type, DataType::String) {
@@ -151,7 +156,7 @@ pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = (&[u8], bool)> {
 }
 
 /// All runs of this many characters; `None` if the text is not UTF-8.
-fn grams(text: &[u8], length: usize) -> Option<Vec<&[u8]>> {
+pub(crate) fn grams(text: &[u8], length: usize) -> Option<Vec<&[u8]>> {
     let text = std::str::from_utf8(text).ok()?;
     let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     let ends: Vec<usize> = ends.collect();
@@ -159,15 +164,14 @@ fn grams(text: &[u8], length: usize) -> Option<Vec<&[u8]>> {
     Some(grams.collect())
 }
 
-/// The hashes that a text leaves in a filter of this kind, a prefix of it only those that every text with the prefix leaves. `None`
-/// if that is not known, or if there are none.
-pub(crate) fn hashes_of_text(kind: Kind, text: &[u8], is_prefix: bool) -> Option<Vec<u64>> {
+/// The hashes that every text leaves in a filter of this kind in which these bytes stand so. `None` if that is not known, or if there
+/// are none.
+pub(crate) fn hashes_of_text(kind: Kind, text: &[u8], stand: Stand) -> Option<Vec<u64>> {
     let hashes: Vec<u64> = match kind {
-        Kind::Words(_) => {
-            let sure = words(text).filter(|(_, is_followed)| *is_followed || !is_prefix);
-            sure.map(|(word, _)| city_hash_64(word)).collect()
+        Kind::Words(_) => sure_words(text, stand).into_iter().map(city_hash_64).collect(),
+        Kind::Grams(length, _) => {
+            sure_grams(text, length, stand)?.into_iter().map(city_hash_64).collect()
         }
-        Kind::Grams(length, _) => grams(text, length)?.into_iter().map(city_hash_64).collect(),
         _ => return None,
     };
     (!hashes.is_empty()).then_some(hashes)
@@ -183,7 +187,7 @@ pub(crate) fn hashes_of_value(
     let bytes = bytes_of(values, row, data_type)?;
     Ok(match kind {
         Kind::Bloom(_) => hash_of(data_type, &bytes).map(|hash| vec![hash]),
-        _ => hashes_of_text(kind, &bytes, false),
+        _ => hashes_of_text(kind, &bytes, Stand::Whole),
     })
 }
 

@@ -24,6 +24,8 @@ pub enum Kind {
     Words(Shape),
     /// A Bloom filter of fixed size of all runs of this many characters of texts.
     Grams(usize, Shape),
+    /// Which rows each token of a column is in.
+    Text,
     /// One that is listed and not used.
     Other,
 }
@@ -78,16 +80,25 @@ pub struct Index {
     pub kind: Kind,
     /// Its columns with the table's types. None if it is over anything else than columns, or of a kind that is not used.
     pub columns: Vec<Column>,
+    /// Of one of the kind `text`: how it cuts texts.
+    pub(crate) text: Option<crate::text::Shape>,
 }
 
 impl Index {
     /// An index of a table with these columns.
     pub fn new(definition: IndexDefinition, columns: &[Column]) -> Self {
-        let kind = Kind::of(&definition);
+        let text = text_of(&definition);
+        let kind = if text.is_some() { Kind::Text } else { Kind::of(&definition) };
         let find = |name: &String| columns.iter().find(|it| it.name == *name).cloned();
         let known: Option<Vec<Column>> = definition.columns.iter().map(find).collect();
         let known = known.filter(|it| it.iter().all(|column| takes(kind, &column.data_type)));
-        Self { definition, kind, columns: known.unwrap_or_default() }
+        let is_array = |it: &Column| matches!(bare(&it.data_type), DataType::Array(_));
+        // What is done to arrays before they are cut is an expression of another form.
+        let is_plain = |known: &Vec<Column>| {
+            text.as_ref().is_none_or(|it| it.keeps_case() || !known.iter().any(is_array))
+        };
+        let columns = known.filter(is_plain).unwrap_or_default();
+        Self { definition, kind, columns, text }
     }
     /// True if granules can be left out by it.
     pub fn is_usable(&self) -> bool {
@@ -96,6 +107,12 @@ impl Index {
     pub(crate) fn types(&self) -> Vec<DataType> {
         self.columns.iter().map(|column| column.data_type.clone()).collect()
     }
+}
+
+fn text_of(definition: &IndexDefinition) -> Option<crate::text::Shape> {
+    let [column] = definition.columns.as_slice() else { return None };
+    let is_text = definition.kind == "text";
+    is_text.then(|| crate::text::Shape::of(&definition.kind_full, column)).flatten()
 }
 
 /// Strips Nullable and LowCardinality.
@@ -133,7 +150,7 @@ fn takes(kind: Kind, data_type: &DataType) -> bool {
             | DataType::BFloat16 => false,
             other => is_plain(other),
         },
-        Kind::Words(_) | Kind::Grams(..) => {
+        Kind::Words(_) | Kind::Grams(..) | Kind::Text => {
             matches!(element(data_type), DataType::String | DataType::FixedString(_))
         }
         Kind::Other => false,

@@ -1,8 +1,8 @@
 //! Skip indexes ⇄ granules: what the indexes of ClickHouse's parts say of a table's granules
 //! (`docs/format/part.md`, "Skip indexes").
 //!
-//! An index has an entry for a number of granules: minima and maxima, all different values, or a Bloom filter of them. [`Indexes`]
-//! leaves out of a scan the granules in which no row can match. An index is never needed: one that is missing, damaged, or of
+//! An index has an entry for a number of granules: minima and maxima, all different values, or a Bloom filter of them; an inverted index has
+//! one for all. [`Indexes`] leaves out of a scan the granules in which no row can match. An index is never needed: one that is missing, damaged, or of
 //! another table says nothing, and [`verify()`] tells so. A [`Projection`] has the same rows in another order, and is scanned where that
 //! leaves fewer granules.
 #![forbid(unsafe_code)]
@@ -15,6 +15,7 @@ mod look;
 mod probe;
 mod projection;
 mod prune;
+mod text;
 mod verify;
 
 pub use entry::decode;

@@ -1,6 +1,8 @@
 //! What parts have of the indexes of their table.
 
-use crate::{Index, Indexes};
+use crate::prune::open;
+use crate::text::TextFile;
+use crate::{Index, Indexes, Kind};
 use tambour_part::Part;
 use tambour_part::part::SkipSizes;
 use tambour_table::Table;
@@ -43,7 +45,10 @@ impl Found {
                 self.sizes.compressed += sizes.compressed;
                 self.sizes.uncompressed += sizes.uncompressed;
                 self.sizes.marks += sizes.marks;
-                let is_refused = crate::prune::open(part, &self.index).is_err();
+                let is_refused = match self.index.kind {
+                    Kind::Text => TextFile::open(part, &self.index).is_err(),
+                    _ => open(part, &self.index).is_err(),
+                };
                 self.refused += usize::from(self.index.is_usable() && is_refused);
             }
             Err(_) => {

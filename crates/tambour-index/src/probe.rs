@@ -1,39 +1,72 @@
-//! A predicate over Bloom filters: which values a granule must have for a row of it to match.
+//! A predicate over values: which of them a granule must have for a row of it to match, as Bloom filters are asked.
 
 use crate::IndexError;
 use crate::filter::{Scheme, hashes_of_text, hashes_of_value};
 use crate::kind::{Index, Kind, bare, element};
+use crate::text::Stand;
 use tambour_part::types::DataType;
 use tambour_table::predicate::{Comparison, Constant, Predicate};
 use tambour_table::prune::constants;
 use tambour_table::schema::expression::Expression;
 
-/// What filters are asked.
+/// What an index is asked: which values a row must have, as hashes or as they are.
 #[derive(Debug)]
-pub(crate) enum Probe {
+pub(crate) enum Probe<T> {
     /// Anything may match.
     Maybe,
     /// Every one must be possible.
-    All(Vec<Probe>),
+    All(Vec<Probe<T>>),
     /// One must be possible.
-    Any(Vec<Probe>),
-    /// The filter of a column must have all hashes of one of these.
-    Has { column: usize, any: Vec<Vec<u64>> },
+    Any(Vec<Probe<T>>),
+    /// A column must have all of one of these.
+    Has { column: usize, any: Vec<Vec<T>> },
 }
 
-impl Probe {
-    /// Compiles a predicate for an index of filters.
-    pub(crate) fn of(predicate: &Predicate, index: &Index) -> Self {
+impl<T> Probe<T> {
+    /// Compiles a predicate; `leaf` compiles what is neither AND nor OR.
+    pub(crate) fn of(predicate: &Predicate, leaf: &dyn Fn(&Predicate) -> Self) -> Self {
         match predicate {
             Predicate::And(parts) => {
-                let parts = parts.iter().map(|it| Self::of(it, index));
+                let parts = parts.iter().map(|it| Self::of(it, leaf));
                 let parts: Vec<_> = parts.filter(|it| !it.is_idle()).collect();
                 if parts.is_empty() { Self::Maybe } else { Self::All(parts) }
             }
             Predicate::Or(parts) => {
-                let parts: Vec<_> = parts.iter().map(|it| Self::of(it, index)).collect();
+                let parts: Vec<_> = parts.iter().map(|it| Self::of(it, leaf)).collect();
                 if parts.iter().any(Self::is_idle) { Self::Maybe } else { Self::Any(parts) }
             }
+            other => leaf(other),
+        }
+    }
+
+    /// True if nothing is asked.
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self, Self::Maybe)
+    }
+
+    /// Calls `each` with all values in it.
+    pub(crate) fn each(&self, each: &mut dyn FnMut(&T)) {
+        match self {
+            Self::Maybe => {}
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|it| it.each(each)),
+            Self::Has { any, .. } => any.iter().flatten().for_each(each),
+        }
+    }
+}
+
+impl Probe<u64> {
+    /// Compiles a predicate for an index of filters.
+    pub(crate) fn of_filters(predicate: &Predicate, index: &Index) -> Self {
+        Self::of(predicate, &|leaf| Self::of_leaf(leaf, index))
+    }
+
+    fn of_leaf(predicate: &Predicate, index: &Index) -> Self {
+        let sure = |expression, bytes: &[u8], stand| {
+            let found = place_of(index, expression, false)
+                .and_then(|at| Some((at, hashes_of_text(index.kind, bytes, stand)?)));
+            found.map_or(Self::Maybe, |(column, hashes)| Self::Has { column, any: vec![hashes] })
+        };
+        match predicate {
             Predicate::Compare(expression, Comparison::Equal, constant) => {
                 Self::one_of(index, expression, std::slice::from_ref(constant), false)
             }
@@ -43,22 +76,12 @@ impl Probe {
             Predicate::Has(expression, constant) => {
                 Self::one_of(index, expression, std::slice::from_ref(constant), true)
             }
-            Predicate::StartsWith(expression, prefix) => {
-                let found = place_of(index, expression, false)
-                    .and_then(|at| Some((at, hashes_of_text(index.kind, prefix, true)?)));
-                found
-                    .map_or(Self::Maybe, |(column, hashes)| Self::Has { column, any: vec![hashes] })
+            Predicate::StartsWith(expression, prefix) => sure(expression, prefix, Stand::Start),
+            Predicate::Contains(expression, bytes, within) => {
+                sure(expression, bytes, Stand::In(*within))
             }
-            Predicate::Unknown
-            | Predicate::Compare(..)
-            | Predicate::In(..)
-            | Predicate::IsNull(..) => Self::Maybe,
+            _ => Self::Maybe,
         }
-    }
-
-    /// True if nothing is asked.
-    pub(crate) fn is_idle(&self) -> bool {
-        matches!(self, Self::Maybe)
     }
 
     /// A column is one of these constants, or has one of them if it is of arrays.
@@ -90,7 +113,7 @@ impl Probe {
 }
 
 /// The place of a column among those of an index, if it is of arrays or not as wanted.
-fn place_of(index: &Index, expression: &Expression, of_arrays: bool) -> Option<usize> {
+pub(crate) fn place_of(index: &Index, expression: &Expression, of_arrays: bool) -> Option<usize> {
     let Expression::Column(name) = expression else { return None };
     let place = index.columns.iter().position(|column| column.name == *name)?;
     let is_array = matches!(bare(&index.columns[place].data_type), DataType::Array(_));

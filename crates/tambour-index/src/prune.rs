@@ -4,6 +4,7 @@ use crate::IndexError;
 use crate::entry::{Entry, ranges};
 use crate::kind::{Index, Kind};
 use crate::probe::Probe;
+use crate::text::{self, Asked, TextFile};
 use crate::verify::holds;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,15 +24,19 @@ const WHOLE_BYTES_MAX: u64 = 8 << 20;
 #[derive(Debug)]
 pub struct Indexes {
     all: Vec<Index>,
-    /// By the content hash of a part and the place of an index: whether it was right about rows that were looked at.
-    trusted: Mutex<HashMap<(String, usize), bool>>,
+    /// Whether it was right about rows that were looked at.
+    trusted: Mutex<HashMap<Key, bool>>,
 }
+
+/// The content hash of a part and the place of an index.
+type Key = (String, usize);
 
 /// A predicate compiled for an index.
 enum Sift {
     Ranges(Sieve),
     Rows(Sieve),
-    Filters(Probe),
+    Filters(Probe<u64>),
+    Tokens(Asked),
 }
 
 impl Sift {
@@ -50,9 +55,10 @@ impl Sift {
             Kind::Minmax => sieve(false)?.map(Self::Ranges),
             Kind::Set => sieve(true)?.map(Self::Rows),
             Kind::Bloom(_) | Kind::Words(_) | Kind::Grams(..) => {
-                let probe = Probe::of(predicate, index);
+                let probe = Probe::of_filters(predicate, index);
                 (!probe.is_idle()).then_some(Self::Filters(probe))
             }
+            Kind::Text => Asked::of(predicate, index).map(Self::Tokens),
             Kind::Other => None,
         })
     }
@@ -166,6 +172,9 @@ impl Indexes {
         if granules.is_empty() || known == Some(false) {
             return Ok(None);
         }
+        if let Sift::Tokens(asked) = sift {
+            return self.sifted_by_tokens(table, part, (key, known, index), asked, granules);
+        }
         let Some(mut file) = open(part, index)? else { return Ok(None) };
         let size = index.definition.granularity;
         let mut entries: Vec<usize> =
@@ -176,25 +185,61 @@ impl Indexes {
         if known.is_none() {
             // It may be that of another table, or of another expression by the same name.
             let is_right = is_right(table, part, index, &mut file, entries[first]);
-            let is_right = is_right.unwrap_or(false);
-            self.trusted.lock().unwrap_or_else(PoisonError::into_inner).insert(key, is_right);
-            if !is_right {
+            if !self.trust(key, is_right) {
                 return Ok(None);
             }
         }
-        let mut kept: Vec<Range<usize>> = Vec::new();
-        for granule in granules.iter().cloned().flatten() {
+        let kept = granules.iter().cloned().flatten().filter(|granule| {
             let at = entries.binary_search(&(granule / size));
-            if at.is_ok_and(|at| !may_match[at]) {
-                continue;
-            }
-            match kept.last_mut() {
-                Some(last) if last.end == granule => last.end += 1,
-                _ => kept.push(granule..granule + 1),
+            at.map_or(true, |at| may_match[at])
+        });
+        Ok(Some(ranges_of(kept)))
+    }
+
+    /// The same by an inverted index.
+    fn sifted_by_tokens(
+        &self,
+        table: &Table,
+        part: &Arc<Part>,
+        (key, known, index): (Key, Option<bool>, &Index),
+        asked: &Asked,
+        granules: &[Range<usize>],
+    ) -> Result<Option<Vec<Range<usize>>>, IndexError> {
+        let Some(mut file) = TextFile::open(part, index)? else { return Ok(None) };
+        let granules: Vec<usize> = granules.iter().cloned().flatten().collect();
+        let may_match = asked.may_match(&mut file, part, &granules)?;
+        let Some(first) = may_match.iter().position(|it| !it) else { return Ok(None) };
+        if known.is_none() {
+            // Lists of rows have no checksums but that of their file, however large it is.
+            let is_sound = part.check_skip_file(&index.definition.name).is_ok();
+            let mut is_right = || text::is_right(table, part, index, &mut file, granules[first]);
+            if !self.trust(key, is_sound.then(&mut is_right).unwrap_or(Ok(false))) {
+                return Ok(None);
             }
         }
-        Ok(Some(kept))
+        let kept =
+            granules.iter().zip(may_match).filter_map(|(granule, may)| may.then_some(*granule));
+        Ok(Some(ranges_of(kept)))
     }
+
+    /// Notes whether an index was right; one that cannot be read is not.
+    fn trust(&self, key: Key, is_right: Result<bool, IndexError>) -> bool {
+        let is_right = is_right.unwrap_or(false);
+        self.trusted.lock().unwrap_or_else(PoisonError::into_inner).insert(key, is_right);
+        is_right
+    }
+}
+
+/// Ascending granules as ranges.
+fn ranges_of(granules: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for granule in granules {
+        match ranges.last_mut() {
+            Some(last) if last.end == granule => last.end += 1,
+            _ => ranges.push(granule..granule + 1),
+        }
+    }
+    ranges
 }
 
 /// The files of an index in a part; `None` if there are none. An error if they do not fit the part or the table, or if nothing
@@ -209,7 +254,11 @@ pub(crate) fn open(part: &Part, index: &Index) -> Result<Option<SkipFile>, Index
     if !index.columns.iter().all(is_same) {
         return Err(IndexError::Unusable { reason: "the part has its columns in other types" });
     }
-    let expected = part.granules().len().div_ceil(index.definition.granularity);
+    let expected = match index.kind {
+        // It is of all rows, whatever the table says.
+        Kind::Text => 1,
+        _ => part.granules().len().div_ceil(index.definition.granularity),
+    };
     if file.entries() != expected {
         let got = file.entries();
         return Err(IndexError::Mismatch { field: "number of entries", expected, got });
@@ -237,7 +286,8 @@ fn group_of(kind: Kind) -> usize {
     match kind {
         Kind::Minmax => 0,
         Kind::Set => 1,
-        Kind::Bloom(_) | Kind::Words(_) | Kind::Grams(..) | Kind::Other => 2,
+        Kind::Bloom(_) | Kind::Words(_) | Kind::Grams(..) => 2,
+        Kind::Text | Kind::Other => 3,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Whether the indexes of a table are right about its rows.
 
 use crate::entry::Entry;
-use crate::kind::Index;
+use crate::kind::{Index, Kind};
 use crate::prune::open;
-use crate::{IndexError, Indexes};
+use crate::{IndexError, Indexes, text};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,6 +80,9 @@ fn check_index(table: &Table, part: &Arc<Part>, index: &Index) -> Result<(), Ind
     // Files of kinds that are not understood are checked as files are.
     if !index.is_usable() {
         return Ok(());
+    }
+    if index.kind == Kind::Text {
+        return text::check(table, part, index);
     }
     let Some(mut file) = open(part, index)? else { return Ok(()) };
     let (size, count) = (index.definition.granularity, part.granules().len());

@@ -9,7 +9,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{Cast, InList, Like, ScalarFunction};
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
 use tambour_part::types::{Column, DataType, Strings};
-use tambour_table::predicate::{Comparison, Constant, Predicate};
+use tambour_table::predicate::{Comparison, Constant, Predicate, Within};
 use tambour_table::schema::expression::Expression;
 
 /// Converts filters on a table with these columns.
@@ -21,8 +21,13 @@ pub struct Pushdown<'a> {
     pub strings: Strings,
 }
 
-/// ClickHouse's function of arrays.
+/// ClickHouse's functions that are conditions: of arrays, and of words.
 const HAS: &str = "has";
+const HAS_TOKEN: &str = "hasToken";
+const HAS_ALL_TOKENS: &str = "hasAllTokens";
+const HAS_ANY_TOKENS: &str = "hasAnyTokens";
+const STARTS_WITH: [&str; 2] = ["startsWith", "starts_with"];
+const ENDS_WITH: [&str; 2] = ["endsWith", "ends_with"];
 
 /// One side of a comparison: an expression of the store, and the Arrow type in which it is compared.
 struct Side {
@@ -59,10 +64,11 @@ impl Pushdown<'_> {
             }
             Expr::Cast(cast) if !negated && *cast.field.data_type() == ArrowType::Boolean => {
                 match &*cast.expr {
-                    Expr::ScalarFunction(call) => self.has(call),
+                    Expr::ScalarFunction(call) => self.called(call),
                     _ => None,
                 }
             }
+            Expr::ScalarFunction(call) if !negated => self.called(call),
             // A column of type Bool is a condition by itself.
             Expr::Column(_) => {
                 let side = self.side(filter)?;
@@ -97,6 +103,12 @@ impl Pushdown<'_> {
             (Expr::Literal(literal, _), expression) => (expression, literal, comparison.swapped()),
             _ => return None,
         };
+        if let Expr::ScalarFunction(call) = expression
+            && is_yes(comparison, literal)
+            && let Some(predicate) = self.called(call)
+        {
+            return Some(predicate);
+        }
         self.compare(expression, comparison, literal)
     }
 
@@ -126,6 +138,33 @@ impl Pushdown<'_> {
             let above = self.compare(expression, Comparison::Greater, high)?;
             Predicate::any([below, above])
         })
+    }
+
+    /// A function whose result is 0 or 1, where it is 1.
+    fn called(&self, call: &ScalarFunction) -> Option<Predicate> {
+        let within = match call.name() {
+            HAS => return self.has(call),
+            HAS_TOKEN | HAS_ALL_TOKENS | HAS_ANY_TOKENS => Within::Word,
+            name if ENDS_WITH.contains(&name) || STARTS_WITH.contains(&name) => Within::End,
+            _ => return None,
+        };
+        let [text_of, Expr::Literal(wanted, _)] = call.args.as_slice() else { return None };
+        let side = self.side(text_of).filter(|side| is_text(&side.compared))?;
+        let wanted = text(wanted)??.as_bytes();
+        let is_inside = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80;
+        let contains =
+            |bytes: &[u8]| Predicate::Contains(side.expression.clone(), bytes.to_vec(), within);
+        let words = wanted.split(|byte| !is_inside(byte)).filter(|word| !word.is_empty());
+        match call.name() {
+            // Anything but a word is an error, which the function tells.
+            HAS_TOKEN => wanted.iter().all(is_inside).then(|| contains(wanted)),
+            HAS_ALL_TOKENS => Some(Predicate::all(words.map(contains))),
+            HAS_ANY_TOKENS => Some(Predicate::any(words.map(contains))),
+            name if STARTS_WITH.contains(&name) => {
+                Some(Predicate::StartsWith(side.expression.clone(), wanted.to_vec()))
+            }
+            _ => Some(contains(wanted)),
+        }
     }
 
     /// `has(array, element)`: a number that is a condition.
@@ -168,15 +207,26 @@ impl Pushdown<'_> {
         if !is_text(&side.compared) {
             return None;
         }
-        let (prefix, is_whole) = like_prefix(pattern, like.escape_char.unwrap_or('\\'));
-        if is_whole {
-            let constant = Constant::Bytes(prefix.into_bytes());
-            Some(Predicate::Compare(side.expression, Comparison::Equal, constant))
-        } else if prefix.is_empty() {
-            None
-        } else {
-            Some(Predicate::StartsWith(side.expression, prefix.into_bytes()))
+        let (mut runs, is_understood) = like_runs(pattern, like.escape_char.unwrap_or('\\'));
+        let prefix = runs.remove(0).into_bytes();
+        let expression = side.expression;
+        if runs.is_empty() && is_understood {
+            let constant = Constant::Bytes(prefix);
+            return Some(Predicate::Compare(expression, Comparison::Equal, constant));
         }
+        let mut parts = Vec::new();
+        if let Some(last) = runs.pop() {
+            let within = if is_understood { Within::End } else { Within::Anywhere };
+            let others = runs.into_iter().map(|run| (run, Within::Anywhere));
+            let all = others.chain([(last, within)]).filter(|(run, _)| !run.is_empty());
+            parts.extend(all.map(|(run, within)| {
+                Predicate::Contains(expression.clone(), run.into_bytes(), within)
+            }));
+        }
+        if !prefix.is_empty() {
+            parts.insert(0, Predicate::StartsWith(expression, prefix));
+        }
+        Some(Predicate::all(parts))
     }
 
     /// A column, or a function of one that keys know, and what it is cast to.
@@ -234,23 +284,37 @@ impl Pushdown<'_> {
     }
 }
 
-/// The characters before the first wildcard of a LIKE pattern, and whether there is none.
-fn like_prefix(pattern: &str, escape: char) -> (String, bool) {
-    let mut prefix = String::new();
+/// What stands before, between and after the wildcards of a LIKE pattern, and whether the pattern was understood to its end.
+fn like_runs(pattern: &str, escape: char) -> (Vec<String>, bool) {
+    let (mut runs, mut run) = (Vec::new(), String::new());
     let mut characters = pattern.chars();
+    let mut is_understood = true;
     while let Some(character) = characters.next() {
         match character {
-            '%' | '_' => return (prefix, false),
+            '%' | '_' => runs.push(std::mem::take(&mut run)),
             _ if character == escape => match characters.next() {
-                Some(next @ ('%' | '_')) => prefix.push(next),
-                Some(next) if next == escape => prefix.push(next),
+                Some(next) if next == '%' || next == '_' || next == escape => run.push(next),
                 // What other characters mean after an escape is the engine's affair.
-                _ => return (prefix, false),
+                _ => {
+                    is_understood = false;
+                    break;
+                }
             },
-            _ => prefix.push(character),
+            _ => run.push(character),
         }
     }
-    (prefix, true)
+    runs.push(run);
+    (runs, is_understood)
+}
+
+/// True if a comparison of a function's 0 or 1 with a number says that it is 1.
+fn is_yes(comparison: Comparison, literal: &ScalarValue) -> bool {
+    let number = literal.data_type().is_integer().then(|| literal.to_string());
+    match number.as_deref() {
+        Some("0") => matches!(comparison, Comparison::NotEqual | Comparison::Greater),
+        Some("1") => matches!(comparison, Comparison::Equal | Comparison::GreaterOrEqual),
+        _ => false,
+    }
 }
 
 fn is_text(data_type: &ArrowType) -> bool {

@@ -82,8 +82,8 @@ pub struct ScanStatistics {
     /// Parts of the tables, and those that were left after pruning.
     pub parts: (u64, u64),
     /// Granules that were left out, by what did it: partitions and ranges of parts, the primary index, skip indexes of the kinds
-    /// minmax and set, and Bloom filters ([`tambour_table::scan::Pruned::left_out`]).
-    pub left_out: [u64; 5],
+    /// minmax and set, Bloom filters, and inverted indexes ([`tambour_table::scan::Pruned::left_out`]).
+    pub left_out: [u64; 6],
 }
 
 /// A running statement.

@@ -79,6 +79,17 @@ impl Comparison {
     }
 }
 
+/// Where a string has some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Within {
+    /// Anywhere (`LIKE '%abc%'`).
+    Anywhere,
+    /// At its end (`LIKE '%abc'`).
+    End,
+    /// As a word of letters, digits, and bytes outside ASCII (`hasToken`).
+    Word,
+}
+
 /// A condition on rows. What it cannot express is `Unknown`, which prunes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Predicate {
@@ -96,6 +107,8 @@ pub enum Predicate {
     IsNull(Expression, bool),
     /// The string starts with these bytes (`LIKE 'abc%'`).
     StartsWith(Expression, Vec<u8>),
+    /// The string has these bytes in it.
+    Contains(Expression, Vec<u8>, Within),
     /// The array has this element.
     Has(Expression, Constant),
 }
@@ -141,6 +154,7 @@ impl Predicate {
                 | Self::In(expression, ..)
                 | Self::IsNull(expression, _)
                 | Self::StartsWith(expression, _)
+                | Self::Contains(expression, ..)
                 | Self::Has(expression, _) => names.extend(expression.columns()),
             }
         }
@@ -209,6 +223,14 @@ impl fmt::Display for Predicate {
             Self::Has(expression, constant) => write!(f, "has({expression}, {constant})"),
             Self::StartsWith(expression, bytes) => {
                 write!(f, "{expression} LIKE '{}%'", bytes.escape_ascii())
+            }
+            Self::Contains(expression, bytes, within) => {
+                let bytes = bytes.escape_ascii();
+                match within {
+                    Within::Anywhere => write!(f, "{expression} LIKE '%{bytes}%'"),
+                    Within::End => write!(f, "{expression} LIKE '%{bytes}'"),
+                    Within::Word => write!(f, "hasToken({expression}, '{bytes}')"),
+                }
             }
         }
     }

@@ -172,7 +172,7 @@ impl Pruner {
 
     fn compile(&mut self, predicate: &Predicate) -> Result<Test, TableError> {
         match predicate {
-            Predicate::Unknown | Predicate::Has(..) => Ok(Test::Maybe),
+            Predicate::Unknown | Predicate::Has(..) | Predicate::Contains(..) => Ok(Test::Maybe),
             Predicate::And(parts) => {
                 let parts: Result<Vec<_>, _> = parts.iter().map(|it| self.compile(it)).collect();
                 Ok(Test::all(parts?))

@@ -94,13 +94,13 @@ pub struct Pruned {
     pub granules_by_parts: usize,
     /// Granules left out by the primary index.
     pub granules_by_key: usize,
-    /// Granules left out by skip indexes: of the kind `minmax`, of the kind `set`, by Bloom filters.
-    pub granules_by_indexes: [usize; 3],
+    /// Granules left out by skip indexes: of the kind `minmax`, of the kind `set`, by Bloom filters, of the kind `text`.
+    pub granules_by_indexes: [usize; 4],
 }
 
 impl Pruned {
     /// Names of its figures.
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 10] = [
         "parts",
         "parts_left",
         "granules",
@@ -110,18 +110,30 @@ impl Pruned {
         "granules_by_minmax",
         "granules_by_set",
         "granules_by_bloom",
+        "granules_by_text",
     ];
 
     /// Its figures, in the order of the names.
-    pub fn figures(self) -> [usize; 9] {
-        let [minmax, set, bloom] = self.granules_by_indexes;
+    pub fn figures(self) -> [usize; 10] {
+        let [minmax, set, bloom, text] = self.granules_by_indexes;
         let (parts, key) = (self.granules_by_parts, self.granules_by_key);
         let Self { parts_total, parts_left, granules_total, granules_left, .. } = self;
-        [parts_total, parts_left, granules_total, granules_left, parts, key, minmax, set, bloom]
+        [
+            parts_total,
+            parts_left,
+            granules_total,
+            granules_left,
+            parts,
+            key,
+            minmax,
+            set,
+            bloom,
+            text,
+        ]
     }
 
     /// What has these figures.
-    pub fn of_figures(figures: [usize; 9]) -> Self {
+    pub fn of_figures(figures: [usize; 10]) -> Self {
         let [
             parts_total,
             parts_left,
@@ -132,6 +144,7 @@ impl Pruned {
             minmax,
             set,
             bloom,
+            text,
         ] = figures;
         Self {
             parts_total,
@@ -140,19 +153,20 @@ impl Pruned {
             granules_left,
             granules_by_parts: parts,
             granules_by_key: key,
-            granules_by_indexes: [minmax, set, bloom],
+            granules_by_indexes: [minmax, set, bloom, text],
         }
     }
 
     /// What left granules out, in words, and how many.
     pub fn left_out(self) -> impl Iterator<Item = (&'static str, usize)> {
-        let [minmax, set, bloom] = self.granules_by_indexes;
+        let [minmax, set, bloom, text] = self.granules_by_indexes;
         [
             ("partitions and ranges of parts", self.granules_by_parts),
             ("the primary index", self.granules_by_key),
             ("skip indexes (minmax)", minmax),
             ("skip indexes (set)", set),
             ("skip indexes (bloom filter)", bloom),
+            ("skip indexes (text)", text),
         ]
         .into_iter()
     }

@@ -1,4 +1,4 @@
-//! Where a string stands in another: `position`, `multiSearch…`, `countSubstrings`, `hasToken`, `hasSubsequence`.
+//! Where a string stands in another: `position`, `multiSearch…`, `countSubstrings`, `hasToken`, `hasAllTokens`, `hasSubsequence`.
 
 use super::super::access::{Lists, array_of, list_array, nullable, rule};
 use super::super::{Call, Function, wrong};
@@ -170,6 +170,14 @@ const OTHERS: &[Function] = &[
         has_token(c, Way::Bytes, false)
     })
     .predicate(),
+    Function::new("hasAnyTokens", rule!(Text ConstText => DataType::UInt8), |c| {
+        has_tokens(c, |wanted, found| wanted.iter().any(|token| found(token)))
+    })
+    .predicate(),
+    Function::new("hasAllTokens", rule!(Text ConstText => DataType::UInt8), |c| {
+        has_tokens(c, |wanted, found| !wanted.is_empty() && wanted.iter().all(|token| found(token)))
+    })
+    .predicate(),
     Function::new("hasTokenCaseInsensitive", rule!(Text ConstText => DataType::UInt8), |c| {
         has_token(c, Way::AnyCase, false)
     })
@@ -258,6 +266,23 @@ fn subsequence(text: &[u8], needle: &[u8]) -> bool {
 
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
+}
+
+fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !is_token_byte(*byte)).filter(|token| !token.is_empty())
+}
+
+/// The tokens of one text in another, which `holds` is told of each.
+fn has_tokens(
+    call: &Call,
+    holds: impl Fn(&[&[u8]], &dyn Fn(&[u8]) -> bool) -> bool,
+) -> Result<ArrayRef, FunctionError> {
+    let (texts, wanted) = (call.texts(0)?, call.texts(1)?);
+    let wanted: Vec<&[u8]> = tokens(wanted.get(0)).collect();
+    call.make_flags(|row| {
+        let text = texts.get(row);
+        holds(&wanted, &|token| tokens(text).any(|it| it == token))
+    })
 }
 
 fn has_token(call: &Call, way: Way, or_null: bool) -> Result<ArrayRef, FunctionError> {

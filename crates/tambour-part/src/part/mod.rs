@@ -31,7 +31,7 @@ pub use crate::budget::BATCH_BYTES_MAX;
 pub use crate::read::{CACHED_GRANULES_MAX, PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
 pub use facts::{StreamMarks, Totals};
-pub use skip::{SkipFile, SkipSizes};
+pub use skip::{SkipBytes, SkipFile, SkipSizes};
 pub(crate) use view::single;
 pub use view::{Derive, Seen, SeenKey, Source, View};
 

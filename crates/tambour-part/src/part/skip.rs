@@ -40,6 +40,8 @@ struct Lies {
     file: String,
     /// Its place there, if it lies in another.
     piece: Option<(u64, u64)>,
+    /// Its bytes.
+    length: u64,
     /// Bytes of its contents after decompression, if that is known.
     contents: Option<u64>,
 }
@@ -89,6 +91,22 @@ impl SkipFile {
             return Err(PartError::argument(format!("entry {index} of {}", self.marks.len())));
         };
         let next = self.marks.get(index + 1).copied();
+        self.between(mark, next, index)
+    }
+
+    /// The contents of the blocks from one place in the file to another, or to its end: what some kinds of indexes have places of
+    /// beside their marks. An error if no block ends there, or if one is damaged.
+    pub fn blocks(&mut self, start: u64, end: Option<u64>) -> Result<Vec<u8>, PartError> {
+        let mark = |block| Mark { block, offset: 0 };
+        self.between(mark(start), end.map(mark), 0)
+    }
+
+    fn between(
+        &mut self,
+        mark: Mark,
+        next: Option<Mark>,
+        index: usize,
+    ) -> Result<Vec<u8>, PartError> {
         let mut bytes = Vec::new();
         self.shared.budget.begin();
         if !self.reader.is_at(mark) {
@@ -109,6 +127,32 @@ impl SkipFile {
             bytes.extend_from_slice(&rest.as_slice()[at..end]);
             self.reader.consume(end - at);
         }
+        Ok(bytes)
+    }
+}
+
+/// A file of a skip index that is not of blocks: nothing in it is checked when it is read.
+#[derive(Debug)]
+pub struct SkipBytes {
+    file: Arc<dyn ReadAt>,
+    path: PathBuf,
+}
+
+impl SkipBytes {
+    /// Its size in bytes.
+    pub fn length(&self) -> u64 {
+        self.file.len()
+    }
+    /// Some bytes of it. An error if it has not as many.
+    pub fn read(&self, offset: u64, length: usize) -> Result<Vec<u8>, PartError> {
+        let left = self.length().saturating_sub(offset);
+        if length as u64 > left {
+            let reason = format!("it ends {left} bytes later, {length} are wanted");
+            return Err(PartError::malformed(Place::file(&self.path).at(offset), reason));
+        }
+        let mut bytes = vec![0; length];
+        let answer = self.file.read_exact_at(&mut bytes, offset);
+        answer.map_err(|cause| PartError::io(&self.path, "read", cause))?;
         Ok(bytes)
     }
 }
@@ -155,7 +199,8 @@ fn read_packed(files: &PartFiles, found: &mut Found) -> Result<(), PartError> {
             return Err(cursor.malformed(format!("{name:?} extends past the end of the file")));
         }
         let file = PACKED_FILE.to_owned();
-        let lies = Lies { file, piece: Some((start, size)), contents: Some(contents) };
+        let lies =
+            Lies { file, piece: Some((start, size)), length: size, contents: Some(contents) };
         if found.insert(name.clone(), lies).is_some() {
             return Err(cursor.malformed(format!("{name:?} is there twice")));
         }
@@ -179,31 +224,48 @@ impl Part {
     }
 
     /// The files of a skip index; `None` if the part has none, as one that was written before the index was added. An error if
-    /// they are damaged or do not belong together.
+    /// they are damaged or do not belong together. Its sizes are those of all files of the index.
     pub fn skip_file(&self, name: &str) -> Result<Option<SkipFile>, PartError> {
         let found = self.skip_files()?;
-        let escaped = format!("{SKIP_INDEX_PREFIX}_{}", escape(name));
-        // Names were not always escaped.
-        let stems = [hashed(&escaped), format!("{SKIP_INDEX_PREFIX}_{name}"), escaped];
-        let of = |stem: &String, extension| Some((extension, found.get(&join(stem, extension))?));
-        let entries = stems.iter().rev().find_map(|stem| {
-            let (extension, lies) =
-                EXTENSIONS.into_iter().find_map(|extension| of(stem, extension))?;
-            Some((stem, extension, lies))
-        });
-        let Some((stem, extension, lies)) = entries else { return Ok(None) };
-        let (marks, marks_bytes) = self.skip_marks(&found, stem)?;
+        let Some((stem, extension, lies)) = entries_of(&found, name, "") else { return Ok(None) };
+        let file = self.open_skip(&found, &stem, extension, lies)?;
+        Ok(Some(SkipFile { sizes: sizes_of(&found, &stem), ..file }))
+    }
+
+    /// The same of another file of blocks of the index, with its marks: `dct` of `skp_idx_name.dct.idx`.
+    pub fn skip_file_of(&self, name: &str, which: &str) -> Result<Option<SkipFile>, PartError> {
+        let found = self.skip_files()?;
+        let Some((stem, extension, lies)) = entries_of(&found, name, which) else {
+            return Ok(None);
+        };
+        self.open_skip(&found, &stem, extension, lies).map(Some)
+    }
+
+    /// A file of the index that is not of blocks: `pst` of `skp_idx_name.pst.idx`.
+    pub fn skip_bytes(&self, name: &str, which: &str) -> Result<Option<SkipBytes>, PartError> {
+        let found = self.skip_files()?;
+        let Some((_, _, lies)) = entries_of(&found, name, which) else { return Ok(None) };
+        let (file, path) = self.open_piece(lies)?;
+        Ok(Some(SkipBytes { file, path }))
+    }
+
+    fn open_skip(
+        &self,
+        found: &Found,
+        stem: &str,
+        extension: &'static str,
+        lies: &Lies,
+    ) -> Result<SkipFile, PartError> {
+        let (marks, _) = self.skip_marks(found, stem)?;
         let (file, path) = self.open_piece(lies)?;
         let length = file.len();
         marks.check(&path, length, marks.records())?;
         let shared = Shared::default();
         let backed = ENTRY_BYTES_RATIO.saturating_mul(length).saturating_add(ENTRY_BYTES_UNBACKED);
         shared.budget.limit(self, &[], backed.min(ENTRY_BYTES_MAX));
-        let contents = lies.contents.unwrap_or_default();
-        let sizes = SkipSizes { compressed: length, uncompressed: contents, marks: marks_bytes };
         let reader = StreamReader::new(file, path, "", &shared, window_bytes(1));
         let marks = marks.of_stream(0).collect();
-        Ok(Some(SkipFile { extension, sizes, marks, reader, shared }))
+        Ok(SkipFile { extension, sizes: SkipSizes::default(), marks, reader, shared })
     }
 
     /// Compares the files of a skip index with their hashes in checksums.txt.
@@ -222,9 +284,10 @@ impl Part {
         if files.has(PACKED_FILE) {
             read_packed(files, &mut found)?;
         }
-        for name in files.lengths.keys().filter(|name| name.starts_with(SKIP_INDEX_PREFIX)) {
+        let own = |(name, _): &(&String, &u64)| name.starts_with(SKIP_INDEX_PREFIX);
+        for (name, length) in files.lengths.iter().filter(own) {
             let contents = files.sum(name).and_then(|sum| sum.contents).map(|(size, _)| size);
-            let lies = Lies { file: name.clone(), piece: None, contents };
+            let lies = Lies { file: name.clone(), piece: None, length: *length, contents };
             if name != PACKED_FILE {
                 found.insert(name.clone(), lies);
             }
@@ -277,6 +340,42 @@ impl Part {
         answer.map_err(|cause| PartError::io(&path, "read", cause))?;
         Ok((bytes, path))
     }
+}
+
+/// Where the entries of an index lie: the start of the names of its files, the extension, and the place. `which` is of the file of an
+/// index of several.
+fn entries_of<'a>(
+    found: &'a Found,
+    name: &str,
+    which: &str,
+) -> Option<(String, &'static str, &'a Lies)> {
+    let escaped = format!("{SKIP_INDEX_PREFIX}_{}", escape(name));
+    // Names were not always escaped.
+    let stems = [escaped.clone(), format!("{SKIP_INDEX_PREFIX}_{name}"), hashed(&escaped)];
+    stems.into_iter().find_map(|stem| {
+        let stem = if which.is_empty() { stem } else { join(&stem, which) };
+        let of = |extension| Some((extension, found.get(&join(&stem, extension))?));
+        let (extension, lies) = EXTENSIONS.into_iter().find_map(of)?;
+        Some((stem, extension, lies))
+    })
+}
+
+/// The sizes of all files whose names start so. What is not in blocks is as large after decompression.
+fn sizes_of(found: &Found, stem: &str) -> SkipSizes {
+    let mut sizes = SkipSizes::default();
+    for (name, lies) in found {
+        let Some(rest) = name.strip_prefix(stem).and_then(|it| it.strip_prefix('.')) else {
+            continue;
+        };
+        let extension = rest.rsplit('.').next().unwrap_or(rest);
+        if EXTENSIONS.contains(&extension) {
+            sizes.compressed += lies.length;
+            sizes.uncompressed += lies.contents.unwrap_or(lies.length);
+        } else if FORMATS.iter().any(|format| format.extension == extension) {
+            sizes.marks += lies.length;
+        }
+    }
+    sizes
 }
 
 fn join(stem: &str, extension: &str) -> String {

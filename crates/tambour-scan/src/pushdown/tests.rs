@@ -100,12 +100,15 @@ fn lists_and_ranges() {
 #[test]
 fn patterns() {
     assert_eq!(pushed(&col("s").like(lit("ab%"))), "s LIKE 'ab%'");
-    assert_eq!(pushed(&col("s").like(lit("a_c%"))), "s LIKE 'a%'");
+    assert_eq!(pushed(&col("s").like(lit("a_c%"))), "s LIKE 'a%' AND s LIKE '%c%'");
+    assert_eq!(pushed(&col("s").like(lit("%ab"))), "s LIKE '%ab'");
+    assert_eq!(pushed(&col("s").like(lit("%ab\\%%c_"))), "s LIKE '%ab%%' AND s LIKE '%c%'");
+    assert_eq!(pushed(&col("s").like(lit("%ab\\c"))), "s LIKE '%ab%'");
+    assert_eq!(pushed(&col("s").like(lit("%_%"))), "?");
     assert_eq!(pushed(&col("s").like(lit("abc"))), "s = 'abc'");
     assert_eq!(pushed(&col("s").like(lit("50\\%%"))), "s LIKE '50%%'");
     assert_eq!(pushed(&col("s").like(lit("a\\b%"))), "s LIKE 'a%'");
     for filter in [
-        col("s").like(lit("%ab")),
         col("s").not_like(lit("ab%")),
         col("s").ilike(lit("ab%")),
         not(col("s").like(lit("ab%"))),

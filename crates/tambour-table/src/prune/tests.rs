@@ -292,7 +292,7 @@ fn matches(predicate: &Predicate, batch: &RecordBatch, row: usize) -> bool {
             matches!(value(expression), Plain::Bytes(bytes) if bytes.starts_with(prefix))
         }
         // A key is never an array.
-        Predicate::Has(..) => true,
+        Predicate::Has(..) | Predicate::Contains(..) => true,
     }
 }
 
