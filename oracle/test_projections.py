@@ -166,3 +166,15 @@ def test_damage_is_found(server, tambour, database, projected, tmp_path):
             shutil.rmtree(both[0] / "p.proj")
             shutil.copytree(both[1] / "p.proj", both[0] / "p.proj")
             assert tambour.call("verify", copy).returncode == 3
+
+
+def test_a_mutation_may_leave_other_values_in_a_projection_of_all_columns(server, tambour, database):
+    server.run(f"CREATE TABLE {database}.t (k UInt64, v UInt32, s String, PROJECTION p (SELECT * ORDER BY v)) ENGINE = MergeTree ORDER BY k SETTINGS index_granularity = 100")
+    server.run(f"INSERT INTO {database}.t SELECT number AS k, cityHash64(k) % 1000 AS v, toString(v) FROM numbers(5000)")
+    assert ask(tambour, server.directory(database, "t"))[1]
+    server.run(f"ALTER TABLE {database}.t DROP COLUMN s SETTINGS mutations_sync = 2")
+    server.run(f"ALTER TABLE {database}.t ADD COLUMN s String DEFAULT 'x'")
+    for statement in ("SELECT 1", f"ALTER TABLE {database}.t MATERIALIZE COLUMN s SETTINGS mutations_sync = 2"):
+        server.run(statement)
+        expected = server.run(WANTED.format(f"{database}.t") + " SETTINGS optimize_use_projections = 0")
+        assert ask(tambour, server.directory(database, "t")) == (expected, False)

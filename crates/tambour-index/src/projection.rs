@@ -3,10 +3,11 @@
 //! Where a filter is on the key of a projection, its granules are fewer. Only columns that are taken as they are, all rows of a part and
 //! an order that the rows prove are believed; whatever else a projection is, a scan passes it by.
 
-use tambour_table::scan::{Pruned, Scan, ScanRequest};
+use std::collections::HashSet;
+use tambour_table::scan::{Pruned, Scan, ScanRange, ScanRequest};
 use tambour_table::schema::expression::Expression;
 use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition, one_line};
-use tambour_table::{Table, TableError};
+use tambour_table::{PartName, Table, TableError};
 
 /// A projection of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,14 +89,31 @@ impl Projection {
         own: &Scan,
     ) -> Result<Option<Projected>, TableError> {
         let Some(definition) = self.definition(table, request) else { return Ok(None) };
-        let is_left = |name: &str| {
-            let ranges = own.partitions.iter().flatten();
-            ranges.map(|range| &own.parts[range.part]).any(|part| part.name == name)
+        let ranges = || own.partitions.iter().flatten();
+        let names: HashSet<&str> =
+            ranges().map(|range| own.parts[range.part].name.as_str()).collect();
+        // A mutation leaves a projection of `*` as it is when it drops a column, or fills another one of that name.
+        let is_changed = |name: &&str| PartName::parse(name).is_none_or(|it| it.mutation.is_some());
+        if self.query.contains('*') && names.iter().any(is_changed) {
+            return Ok(None);
+        }
+        let scan_of = |is_wanted: &dyn Fn(&str) -> bool| -> Result<_, TableError> {
+            let projected = table.projected(&self.name, definition.clone(), is_wanted);
+            projected.map(|it| Ok((Scan::plan(&it, request)?, it))).transpose()
         };
-        let Some(projected) = table.projected(&self.name, definition, &is_left) else {
+        // Most often it does not help, and of many parts one says so.
+        if let Some(first) = ranges().next().filter(|_| names.len() > 1) {
+            let granules = |range: &&ScanRange| range.part == first.part;
+            let left: usize = ranges().filter(granules).map(|it| it.end - it.start).sum();
+            let name = &own.parts[first.part].name;
+            match scan_of(&|it| it == name)? {
+                Some(((_, pruned), _)) if pruned.granules_left < left => {}
+                _ => return Ok(None),
+            }
+        }
+        let Some(((scan, pruned), projected)) = scan_of(&|name| names.contains(name))? else {
             return Ok(None);
         };
-        let (scan, pruned) = Scan::plan(&projected, request)?;
         Ok(Some(Projected { name: self.name.clone(), table: projected, scan, pruned }))
     }
 

@@ -194,10 +194,14 @@ impl OfGroups {
         let places = emit_to.take_needed(&mut self.places);
         let copies: Vec<&dyn Array> = self.copies.iter().map(AsRef::as_ref).collect();
         let values = interleave(&copies, &places)?;
-        if self.places.is_empty() {
-            self.copies.truncate(1);
-            self.bytes = 0;
+        // Of what was copied, only the values of groups that are left are kept.
+        let left = interleave(&copies, &self.places)?;
+        for (row, place) in self.places.iter_mut().enumerate().filter(|it| *it.1 != NOWHERE) {
+            *place = (1, row);
         }
+        self.copies.truncate(1);
+        self.bytes = left.get_array_memory_size();
+        self.copies.push(left);
         Ok(values)
     }
 }

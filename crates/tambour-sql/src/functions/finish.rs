@@ -132,6 +132,8 @@ fn average_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
 /// The sum of integers of 128 bits is one, too, and wraps around. That of decimals has 38 digits.
 fn sum_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
     let cut = match bare_type(&call.args.first()?.to_field(schema).ok()?.1)? {
+        // What has more digits already is summed in its own type.
+        DataType::Decimal { precision, .. } if precision > DECIMAL128_MAX_PRECISION => return None,
         DataType::Decimal { scale, .. } => {
             let scale = i8::try_from(scale).ok()?;
             let widest = ArrowType::Decimal128(DECIMAL128_MAX_PRECISION, scale);

@@ -78,6 +78,7 @@ impl AggregateUDFImpl for Quantile {
         if self.is_between && !stays(&data_type) {
             return Ok(Box::new(Single::new(level, args.is_distinct)));
         }
+        refuse_distinct(&args)?;
         Ok(Box::new(Values { level, is_between: self.is_between, data_type, chunks: Vec::new() }))
     }
     fn groups_accumulator_supported(&self, _args: AccumulatorArgs) -> bool {
@@ -92,6 +93,7 @@ impl AggregateUDFImpl for Quantile {
         if self.is_between && !stays(&data_type) {
             return Ok(Box::new(Grouped::new(level, args.is_distinct)));
         }
+        refuse_distinct(&args)?;
         let (is_between, of) = (self.is_between, data_type.clone());
         Ok(Box::new(Piled::new(data_type, move |values| {
             let chunks = if values.is_empty() { Vec::new() } else { vec![values] };
@@ -103,6 +105,13 @@ impl AggregateUDFImpl for Quantile {
         let name = format!("{}[values]", args.name);
         Ok(vec![Arc::new(Field::new(name, ArrowType::List(Arc::new(item)), true))])
     }
+}
+
+fn refuse_distinct(args: &AccumulatorArgs) -> Result<()> {
+    if args.is_distinct {
+        return plan_err!("a quantile of DISTINCT values of this kind: put DISTINCT in a subquery");
+    }
+    Ok(())
 }
 
 /// The level that was written.
