@@ -148,9 +148,9 @@ def test_damage_is_found(server, tambour, database, projected, tmp_path):
         copy = tmp_path / directory.name
         shutil.copytree(directory, copy)
         tambour.run("verify", copy)
-        # Nothing says what is in these two notes, and no query reads them.
+        # Nothing says what is in these two notes, and no query reads them; nor does any read the states of aggregates, whose types are nowhere else.
         notes = ("checksums.txt", "default_compression_codec.txt", "metadata_version.txt")
-        files = sorted(path for path in parts_of(copy)[0].glob("*.proj/*") if path.name not in notes)
+        files = sorted(path for path in parts_of(copy)[0].glob("*.proj/*") if path.name not in notes and path.parts[-2:] != ("g.proj", "columns.txt"))
         assert len(files) > 5
         for file in files:
             content = bytearray(file.read_bytes())
