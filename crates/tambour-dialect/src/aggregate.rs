@@ -404,6 +404,8 @@ fn group_array(
 /// `quantile(0.9)(x)` is `quantile(x, 0.9)`, `quantiles(0.5, 0.9)(x)` an array of them.
 fn quantile(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let levels = levels(function, written)?;
+    let is_distinct = matches!(&function.args, FunctionArguments::List(list)
+        if list.duplicate_treatment == Some(DuplicateTreatment::Distinct));
     let list = arguments(function).unwrap_or_default();
     let Ok([value]) = <[Expr; 1]>::try_from(list) else {
         return Err(refused(
@@ -419,6 +421,9 @@ fn quantile(function: &mut Function, written: &str) -> Result<Expr, DialectError
         let mut single = call(name, vec![value.clone(), level]);
         single.filter.clone_from(&function.filter);
         single.over.clone_from(&function.over);
+        if is_distinct {
+            set_distinct(&mut single);
+        }
         if is_list {
             super::combinator::mark(&mut single, Otherwise::Own);
         }
