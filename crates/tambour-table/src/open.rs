@@ -400,7 +400,7 @@ fn assemble(
     Ok(Table { storage, path, name, database, definition, columns, names, parts, rows, places })
 }
 
-/// [`Table::projected`]. What cannot be opened is no projection: the parts have the same rows.
+/// [`Table::projected`]. A projection that cannot be opened is passed by: the parts have the same rows.
 pub(super) fn projected(
     table: &Table,
     projection: &str,
