@@ -189,6 +189,10 @@ pub struct TextColumn {
 }
 
 impl TextColumn {
+    /// True if each text is known to be UTF-8 by its type.
+    pub fn are_letters(&self) -> bool {
+        self.texts.are_letters()
+    }
     /// The bytes of a row; none of a NULL.
     pub fn get(&self, row: usize) -> &[u8] {
         self.texts.value(if self.is_constant { 0 } else { row }).unwrap_or_default()

@@ -84,6 +84,10 @@ impl Texts {
         };
         Self { values: values.clone(), form }
     }
+    /// True if each text is known to be UTF-8 by its type.
+    pub fn are_letters(&self) -> bool {
+        matches!(self.form, Form::Views(_) | Form::Strings(_))
+    }
     /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()

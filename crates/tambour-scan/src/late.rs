@@ -5,6 +5,12 @@
 //! granules are left out. A moving filter may be asked at any time: it only ever drops rows that nobody above wants, so it is
 //! left out again while it keeps nearly all.
 
+mod compared;
+mod early;
+
+use self::compared::by_words;
+pub(crate) use self::compared::numbers;
+use self::early::Stages;
 use crate::exec::ends::Ends;
 use crate::exec::found::comparisons;
 use crate::texts::dictionary::over_dictionaries;
@@ -33,6 +39,9 @@ use tambour_table::schema::expression::Expression;
 
 /// Rows after which a moving filter that drops less than a tenth is not asked again until it moves.
 const TRIAL_ROWS: usize = 32_768;
+
+/// The part of the rows, at least one in this many, for which a condition is asked of all of them.
+const FEW: usize = 4;
 
 /// The filters of a scan, over the columns that it reads.
 #[derive(Clone, Debug, Default)]
@@ -68,14 +77,16 @@ impl Filters {
         Ok(Self { fixed, moving, ..self.clone() })
     }
     /// The columns that are read before others, by place.
-    fn leading(&self, schema: &SchemaRef) -> BTreeSet<usize> {
-        let Some(first) = self.first.as_ref().and_then(|name| schema.index_of(name).ok()) else {
-            return self.columns();
-        };
-        let mut leading: BTreeSet<usize> =
-            self.fixed.iter().flat_map(collect_columns).map(|column| column.index()).collect();
-        leading.extend((!self.moving.is_empty()).then_some(first));
-        leading
+    fn leading(&self, schema: &Schema) -> BTreeSet<usize> {
+        let fixed = self.fixed.iter().flat_map(collect_columns).map(|column| column.index());
+        fixed.chain(self.moving.iter().flat_map(|it| self.asked_of(it, schema))).collect()
+    }
+    /// The columns that a moving filter is asked about.
+    fn asked_of(&self, moving: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Vec<usize> {
+        match self.first.as_ref().and_then(|name| schema.index_of(name).ok()) {
+            Some(first) => vec![first],
+            None => collect_columns(moving).iter().map(|column| column.index()).collect(),
+        }
     }
 }
 
@@ -93,9 +104,14 @@ pub(crate) struct Counts {
 /// The filters of a scan at work on one partition.
 pub(crate) struct Chooser {
     leading: Vec<usize>,
+    /// The columns at the front of these that are enough for some conditions.
+    early: usize,
     schema: SchemaRef,
-    fixed: Option<Arc<dyn PhysicalExpr>>,
+    /// Conditions over the early columns, and the others.
+    fixed: [Option<Arc<dyn PhysicalExpr>>; 2],
     moving: Vec<Moving>,
+    /// The rows of the granules that are read which the early conditions keep.
+    left: Option<BooleanArray>,
     index: IndexColumn,
     counts: Counts,
     places: Option<Places>,
@@ -159,6 +175,8 @@ struct Bounds {
 /// A filter that moves.
 struct Moving {
     filter: Arc<dyn PhysicalExpr>,
+    /// The early columns are enough for it.
+    is_early: bool,
     /// See [`Filters::first`].
     first: Option<String>,
     /// What that column decides, as the filter stands; all of it, if there is none.
@@ -183,7 +201,13 @@ impl Chooser {
         counts: Counts,
         asks_once: bool,
     ) -> Result<Self> {
-        let leading: Vec<usize> = filters.leading(schema).into_iter().collect();
+        let stages = Stages::of(filters, filters.leading(schema), schema);
+        let Stages { leading, early, fixed } = stages;
+        let is_early = |moving| {
+            let asked = filters.asked_of(moving, schema);
+            asked.iter().all(|it| leading[..early].contains(it))
+        };
+        let are_early: Vec<bool> = filters.moving.iter().map(is_early).collect();
         let schema = Arc::new(schema.project(&leading)?);
         let mut filters = if filters.first.is_none() {
             filters.moved_to(&schema)?
@@ -197,14 +221,20 @@ impl Chooser {
         if filters.is_found {
             index.find(&filters.fixed, &schema);
         }
-        if asks_once {
-            for filter in &mut filters.fixed {
-                *filter = over_dictionaries(filter, &schema)?;
-            }
-        }
-        let moving = filters.moving.into_iter().map(|filter| Moving {
+        let asked = |conditions: Vec<Arc<dyn PhysicalExpr>>| {
+            let conditions = conditions.into_iter().map(|it| {
+                asked_of_rows(&reassign_expr_columns(it, &schema)?, &schema, asks_once)
+            });
+            let conditions = conditions.collect::<Result<Vec<_>>>()?;
+            Ok::<_, DataFusionError>((!conditions.is_empty()).then(|| conjunction(conditions)))
+        };
+        let [first, second] = fixed;
+        let fixed = [asked(first)?, asked(second)?];
+        let moving = std::mem::take(&mut filters.moving).into_iter().zip(are_early);
+        let moving = moving.map(|(filter, is_early)| Moving {
             tracking: DynamicFilterTracking::classify(&filter),
             filter,
+            is_early,
             first: filters.first.clone(),
             decided: None,
             of_rows: None,
@@ -213,10 +243,9 @@ impl Chooser {
             kept: 0,
             wanted: None,
         });
-        let fixed = (!filters.fixed.is_empty()).then(|| conjunction(filters.fixed));
         let moving: Vec<Moving> = moving.collect();
-        let (places, ends, error) = (None, None, None);
-        Ok(Self { leading, schema, fixed, moving, index, counts, places, ends, error })
+        let (left, places, ends, error) = (None, None, None, None);
+        Ok(Self { leading, early, schema, fixed, moving, left, index, counts, places, ends, error })
     }
     /// The same, which also tells where the rows are that it keeps.
     pub(crate) fn telling_places(self, scan: &Scan) -> Self {
@@ -241,11 +270,31 @@ impl Chooser {
     }
 
     fn choose(&mut self, rows: &RecordBatch) -> Result<BooleanArray> {
-        let mut kept = match &self.fixed {
-            Some(fixed) => holds(fixed, rows)?,
-            None => BooleanArray::from(vec![true; rows.num_rows()]),
+        let left = match self.left.take() {
+            Some(left) => left,
+            None => self.ask(rows, BooleanArray::from(vec![true; rows.num_rows()]), true)?,
         };
-        for moving in &mut self.moving {
+        let kept = self.ask(rows, left, false)?;
+        self.count(rows, &kept);
+        if let Some(places) = &mut self.places {
+            places.note(&kept)?;
+        }
+        if let Some(ends) = &mut self.ends {
+            ends.note(kept.true_count());
+        }
+        Ok(kept)
+    }
+    /// The rows among some that the early conditions keep, or the others.
+    fn ask(
+        &mut self,
+        rows: &RecordBatch,
+        mut kept: BooleanArray,
+        is_early: bool,
+    ) -> Result<BooleanArray> {
+        if let Some(fixed) = &self.fixed[usize::from(!is_early)] {
+            kept = also(fixed, rows, kept)?;
+        }
+        for moving in self.moving.iter_mut().filter(|it| it.is_early == is_early) {
             moving.look();
             if moving.is_idle() || kept.true_count() == 0 {
                 continue;
@@ -255,22 +304,39 @@ impl Chooser {
             moving.kept += wanted.true_count();
             kept = and(&kept, &wanted)?;
         }
+        Ok(kept)
+    }
+    fn count(&self, rows: &RecordBatch, kept: &BooleanArray) {
         self.counts.rows.add(kept.len() - kept.true_count());
         let bytes = rows.columns().iter().map(|it| crate::exec::decoded_bytes(it)).sum();
         self.counts.bytes.add(bytes);
-        if let Some(places) = &mut self.places {
-            places.note(&kept)?;
-        }
-        if let Some(ends) = &mut self.ends {
-            ends.note(kept.true_count());
-        }
-        Ok(kept)
     }
+}
+
+/// The rows among some that a filter is true for.
+fn also(
+    filter: &Arc<dyn PhysicalExpr>,
+    rows: &RecordBatch,
+    among: BooleanArray,
+) -> Result<BooleanArray> {
+    let count = among.true_count();
+    if count == among.len() {
+        return holds(filter, rows);
+    }
+    if count > among.len() / FEW {
+        return Ok(and(&among, &holds(filter, rows)?)?);
+    }
+    let values = filter.evaluate_selection(rows, &among)?.into_array(rows.num_rows())?;
+    Ok(and(&among, &true_of(filter, &values)?)?)
 }
 
 /// The rows that a filter is true for.
 fn holds(filter: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<BooleanArray> {
-    let values = filter.evaluate(rows)?.into_array(rows.num_rows())?;
+    true_of(filter, &filter.evaluate(rows)?.into_array(rows.num_rows())?)
+}
+
+/// The rows for which the values of a filter are true, neither false nor NULL.
+fn true_of(filter: &Arc<dyn PhysicalExpr>, values: &ArrayRef) -> Result<BooleanArray> {
     let Some(values) = values.as_boolean_opt() else {
         return datafusion::common::internal_err!("a filter is not a condition: {filter}");
     };
@@ -318,6 +384,27 @@ impl ScanFilter for Chooser {
         }
         is_wanted
     }
+    fn early(&self) -> usize {
+        self.early
+    }
+    fn may_keep(&mut self, rows: &RecordBatch) -> bool {
+        let all = BooleanArray::from(vec![true; rows.num_rows()]);
+        match self.ask(rows, all, true) {
+            Ok(kept) if kept.true_count() == 0 => {
+                self.count(rows, &kept);
+                false
+            }
+            Ok(kept) => {
+                self.left = Some(kept);
+                true
+            }
+            Err(error) => {
+                self.error = Some(error);
+                // What went wrong is told when the rest is asked.
+                true
+            }
+        }
+    }
     fn kept(&mut self, rows: &RecordBatch) -> Option<BooleanArray> {
         if self.error.is_some() {
             return None;
@@ -363,16 +450,24 @@ impl Moving {
         if let Some(known) = &self.of_rows {
             return Ok(Arc::clone(known));
         }
-        let mut asked = self.asked(schema)?;
-        if self.asks_once {
-            asked = over_dictionaries(&asked, schema)?;
-        }
+        let asked = asked_of_rows(&self.asked(schema)?, schema, self.asks_once)?;
         self.of_rows = Some(Arc::clone(&asked));
         Ok(asked)
     }
     fn is_idle(&self) -> bool {
         self.seen >= TRIAL_ROWS && self.kept / 9 > (self.seen - self.kept)
     }
+}
+
+/// A condition in the form in which it is asked of rows.
+fn asked_of_rows(
+    condition: &Arc<dyn PhysicalExpr>,
+    schema: &SchemaRef,
+    asks_once: bool,
+) -> Result<Arc<dyn PhysicalExpr>> {
+    let condition =
+        if asks_once { over_dictionaries(condition, schema)? } else { Arc::clone(condition) };
+    by_words(&condition, schema)
 }
 
 /// What holds wherever a condition does, as far as one column decides it; `None` if that is always.

@@ -40,6 +40,8 @@ pub(crate) struct Expression {
     searches: usize,
     slots: Vec<Option<NonMaxUsize>>,
     is_in_slots: bool,
+    /// All texts are known to be UTF-8.
+    are_letters: bool,
 }
 
 impl Expression {
@@ -53,8 +55,14 @@ impl Expression {
             searches: 0,
             slots: vec![None; regex.captures_len() * 2],
             is_in_slots: false,
+            are_letters: false,
             regex,
         })
+    }
+
+    /// Takes it that all texts from now on are UTF-8, which are not looked at for that again.
+    pub(crate) fn of_letters(&mut self, are_letters: bool) {
+        self.are_letters = are_letters;
     }
 
     fn prepare(&mut self) {
@@ -98,8 +106,11 @@ impl Expression {
             return is_match;
         }
         let start = self.slots.get(1).copied().flatten().map_or(0, NonMaxUsize::get);
-        let rest = simdutf8::compat::from_utf8(text.get(start..).unwrap_or_default());
-        let end = match rest {
+        let rest = text.get(start..).unwrap_or_default();
+        // What matched may have ended within a letter.
+        let is_known = self.are_letters && rest.first().is_none_or(|byte| byte & 0xC0 != 0x80);
+        let unknown = if is_known { &[] } else { rest };
+        let end = match simdutf8::compat::from_utf8(unknown) {
             Ok(_) => text.len(),
             Err(cause) if self.tail == Tail::Letters => start + cause.valid_up_to(),
             // Another way through the expression may get over what is not UTF-8.
@@ -405,6 +416,7 @@ mod tests {
                     (0..random(9)).flat_map(|_| pieces[random(pieces.len())]).copied().collect();
                 let from = random(text.len() + 1) * random(2);
                 let expected = regex.captures_at(&text, from);
+                expression.of_letters(random(2) == 0 && std::str::from_utf8(&text).is_ok());
                 assert_eq!(expression.find(&text, from), expected.is_some(), "{pattern} {text:?}");
                 let Some(expected) = expected else { continue };
                 for group in 0..regex.captures_len() {

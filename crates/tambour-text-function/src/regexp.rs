@@ -36,6 +36,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     }),
     Function::new("extract", rule!(Text ConstText => DataType::String), |c| {
         let (texts, mut expression) = (c.texts(0)?, constant(c, 1)?);
+        expression.of_letters(texts.are_letters());
         let group = usize::from(expression.groups() > 1);
         c.make_texts(|row, out| {
             let text = texts.get(row);
@@ -376,6 +377,7 @@ fn replace(call: &Call, only_first: bool) -> Result<ArrayRef, FunctionError> {
         }
         let (text, other) = (texts.get(row), others.get(row));
         let expression = cache.get(call.name, patterns.get(row))?;
+        expression.of_letters(texts.are_letters());
         let mut from = 0;
         // An empty expression replaces nothing.
         let mut left = if patterns.get(row).is_empty() { 0 } else { limit };

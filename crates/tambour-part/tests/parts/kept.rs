@@ -27,6 +27,8 @@ struct ByPlace<'a> {
     unwanted: Choice,
     keeps: Choice,
     row: usize,
+    /// Columns that are shown before the others.
+    early: usize,
 }
 
 fn start(part: &Part, granule: usize) -> usize {
@@ -37,6 +39,13 @@ impl RowFilter for ByPlace<'_> {
     fn wants(&mut self, granules: &Range<usize>) -> bool {
         self.row = start(self.part, granules.start);
         !granules.clone().all(self.unwanted)
+    }
+    fn early(&self) -> usize {
+        self.early
+    }
+    fn may_keep(&mut self, rows: &RecordBatch) -> bool {
+        assert_eq!(rows.num_columns(), self.early);
+        (0..rows.num_rows()).any(|row| (self.keeps)(self.row + row))
     }
     fn kept(&mut self, rows: &RecordBatch) -> Option<BooleanArray> {
         let keeps = |row| Some((self.keeps)(self.row + row));
@@ -70,22 +79,24 @@ fn check(part: &Arc<Part>) {
         }
         let expected = filter_record_batch(&all, &BooleanArray::from(expected)).unwrap();
         let last = all.num_columns() - 1;
-        for leading in [vec![], vec![0], vec![last], vec![0, last / 2]] {
+        let leading = [vec![], vec![0], vec![last], vec![0, last / 2], vec![last, 0]];
+        let asked = leading.iter().flat_map(|it| (0..=it.len()).map(move |early| (it, early)));
+        for (leading, early) in asked {
             for reversed in [false, true] {
                 let mut reader = part.read(request(part)).unwrap();
                 if reversed {
                     reader.reverse();
                 }
-                let mut filter = ByPlace { part, unwanted, keeps, row: 0 };
+                let mut filter = ByPlace { part, unwanted, keeps, row: 0, early };
                 let mut batches = Vec::new();
-                while let Some(batch) = reader.next_kept(&leading, &mut filter) {
+                while let Some(batch) = reader.next_kept(leading, &mut filter) {
                     batches.push(batch.unwrap());
                 }
                 if reversed {
                     batches.reverse();
                 }
                 let found = concat_batches(&all.schema(), &batches).unwrap();
-                assert_eq!(found, expected, "{leading:?}");
+                assert_eq!(found, expected, "{leading:?}, {early} early");
             }
         }
     }

@@ -6,10 +6,10 @@
 
 use super::runs;
 use super::stream::evaluated;
+use crate::late::numbers;
 use crate::nodes::over;
 use crate::scan_options::ScanOptions;
 use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, RecordBatch, Scalar};
-use arrow::buffer::ScalarBuffer;
 use arrow::compute::filter_record_batch;
 use arrow::compute::kernels::cmp::not_distinct;
 use arrow::datatypes::{ArrowNativeType, DataType, SchemaRef};
@@ -403,15 +403,10 @@ fn are_among(column: &ArrayRef, values: &[ArrayRef]) -> Result<BooleanArray> {
 
 /// The same of numbers by their bits, some rows at a time.
 fn among<T: ArrowNativeType>(column: &ArrayRef, values: &[ArrayRef]) -> BooleanArray {
-    let of = |array: &ArrayRef| {
-        let data = array.to_data();
-        data.buffers()
-            .first()
-            .map(|it| ScalarBuffer::<T>::new(it.clone(), data.offset(), data.len()))
-    };
-    let wanted: Vec<T> = values.iter().filter_map(of).flat_map(|it| it.to_vec()).collect();
+    let wanted = values.iter().filter_map(|it| numbers::<T>(it));
+    let wanted: Vec<T> = wanted.flat_map(|it| it.to_vec()).collect();
     let mut found = BooleanBufferBuilder::new(column.len());
-    let rows = of(column);
+    let rows = numbers::<T>(column);
     for rows in rows.iter().flat_map(|it| it.chunks(CHUNK)) {
         let mut is_found = [false; CHUNK];
         for value in &wanted {

@@ -18,6 +18,14 @@ pub trait ScanFilter: Send {
     fn opens(&mut self, part: &Part);
     /// False if no row of these granules can be kept: they are not read.
     fn wants(&mut self, granules: &std::ops::Range<usize>) -> bool;
+    /// See [`RowFilter::early`].
+    fn early(&self) -> usize {
+        0
+    }
+    /// False if the first columns show that no row is kept: see [`RowFilter::may_keep`].
+    fn may_keep(&mut self, _rows: &RecordBatch) -> bool {
+        true
+    }
     /// The rows to keep, given the columns that the filter asked for, in the types of the table. `None` ends the scan.
     fn kept(&mut self, rows: &RecordBatch) -> Option<BooleanArray>;
 }
@@ -32,6 +40,20 @@ struct InPart<'a> {
 impl RowFilter for InPart<'_> {
     fn wants(&mut self, granules: &std::ops::Range<usize>) -> bool {
         self.filter.wants(granules)
+    }
+    fn early(&self) -> usize {
+        self.filter.early()
+    }
+    fn may_keep(&mut self, rows: &RecordBatch) -> bool {
+        let schema = self.schema.project(&(0..rows.num_columns()).collect::<Vec<_>>());
+        let schema = schema.map_err(TableError::arrow("filter a batch"));
+        match schema.and_then(|schema| conformed(rows, &Arc::new(schema))) {
+            Ok(rows) => self.filter.may_keep(&rows),
+            Err(error) => {
+                self.problem = Some(error);
+                false
+            }
+        }
     }
     fn kept(&mut self, rows: &RecordBatch) -> Option<BooleanArray> {
         match conformed(rows, self.schema) {
