@@ -222,9 +222,9 @@ impl Chooser {
             index.find(&filters.fixed, &schema);
         }
         let asked = |conditions: Vec<Arc<dyn PhysicalExpr>>| {
-            let conditions = conditions.into_iter().map(|it| {
-                asked_of_rows(&reassign_expr_columns(it, &schema)?, &schema, asks_once)
-            });
+            let conditions = conditions
+                .into_iter()
+                .map(|it| asked_of_rows(&reassign_expr_columns(it, &schema)?, &schema, asks_once));
             let conditions = conditions.collect::<Result<Vec<_>>>()?;
             Ok::<_, DataFusionError>((!conditions.is_empty()).then(|| conjunction(conditions)))
         };

@@ -10,7 +10,7 @@ use datafusion::functions_window::expr_fn::row_number;
 use datafusion::logical_expr::{
     Expr, ExprFunctionExt, Join, JoinType, LogicalPlan, LogicalPlanBuilder,
 };
-use tambour_scan::ordered::{Ordered, ordered};
+use tambour_scan::aggregates::ordered::{Ordered, ordered};
 
 /// Names of the numbers; nobody types them.
 const LEFT: &str = "\u{1f}paste left";

@@ -64,7 +64,8 @@ impl Compared {
         schema: &Schema,
     ) -> Result<Option<Self>> {
         let sides = [binary.left(), binary.right()];
-        let [column, constant] = if sides[0].is::<Literal>() { [sides[1], sides[0]] } else { sides };
+        let [column, constant] =
+            if sides[0].is::<Literal>() { [sides[1], sides[0]] } else { sides };
         let op = if sides[0].is::<Literal>() { binary.op().swap() } else { Some(*binary.op()) };
         let pair = column.downcast_ref::<Column>().zip(constant.downcast_ref::<Literal>());
         let (Some((column, constant)), Some(op)) = (pair, op) else { return Ok(None) };
@@ -214,7 +215,8 @@ mod tests {
     #[test]
     fn words_are_what_rows_are_one_by_one() {
         let small = |row: i16| row * 41 % 13 - 6;
-        let plain: ArrayRef = Arc::new((0..200).map(|row| Some(small(row))).collect::<Int16Array>());
+        let plain: ArrayRef =
+            Arc::new((0..200).map(|row| Some(small(row))).collect::<Int16Array>());
         let some = (0..200).map(|row| (row % 3 > 0).then(|| small(row)));
         let some: ArrayRef = Arc::new(some.collect::<Int16Array>());
         for all in [plain, some] {

@@ -92,6 +92,7 @@ fn is_comparison(op: Operator) -> bool {
 /// Whether every value of a type is one of another.
 fn is_wider(from: &DataType, to: &DataType) -> bool {
     let widths = from.primitive_width().zip(to.primitive_width());
-    let is_signed = to.is_signed_integer() || from.is_unsigned_integer() == to.is_unsigned_integer();
+    let is_signed =
+        to.is_signed_integer() || from.is_unsigned_integer() == to.is_unsigned_integer();
     from.is_integer() && to.is_integer() && is_signed && widths.is_some_and(|it| it.0 < it.1)
 }

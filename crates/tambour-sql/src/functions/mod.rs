@@ -38,7 +38,6 @@ mod once;
 mod operators;
 mod order;
 pub(crate) mod otherwise;
-mod piled;
 mod quantile;
 mod readable;
 mod scalar;
@@ -68,6 +67,7 @@ use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 use tambour_function as function;
+use tambour_scan::aggregates;
 
 /// A context with the operators. They are asked before DataFusion's planners, which would take subscripts. What else the
 /// session shall have is added at the end.
@@ -80,7 +80,7 @@ pub(crate) fn context(
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
-        .with_optimizer_rules(tambour_scan::sums::rules())
+        .with_optimizer_rules(tambour_scan::aggregates::rules())
         .with_physical_optimizer_rules(tambour_scan::groups::rules());
     if let Some(planners) = builder.expr_planners() {
         planners.insert(0, Arc::new(operators::Operators));
@@ -102,9 +102,8 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for mark in joined::marks().chain(otherwise::marks()) {
         context.register_udf(mark);
     }
-    context.register_udf(tambour_scan::distinct::row_bytes());
-    context.register_udaf(tambour_scan::distinct::count_bytes());
-    context.register_udaf(tambour_scan::any::any());
+    aggregates::functions().into_iter().for_each(|it| context.register_udf(it));
+    aggregates::aggregates().into_iter().for_each(|it| context.register_udaf(it));
     context.register_udf(ScalarUDF::new_from_impl(aligned::Aligned::new()));
     context.register_udf(ScalarUDF::new_from_impl(array::WrittenArray::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::Tuple::new()));

@@ -5,7 +5,6 @@
 //! `quantile` of numbers has accumulators of its own ([`super::interpolated`]).
 
 use super::interpolated::{Grouped, Single};
-use super::piled::Piled;
 use arrow::array::{Array, ArrayRef, BooleanArray, ListArray, UInt64Array, cast::AsArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{SortOptions, concat, filter, sort_to_indices, take};
@@ -18,6 +17,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::physical_expr::expressions::{CastExpr, Literal};
 use std::sync::Arc;
+use tambour_scan::aggregates::piled::Piled;
 
 /// The name of the aggregate that interpolates.
 pub(super) const BETWEEN: &str = "quantile";

@@ -3,14 +3,13 @@
 //! The engine's `any_value` has an accumulator for each group, which costs a microsecond for each group of each batch. Without an
 //! order one place per group is all that it takes: the value that was met first is copied once, and nothing after it is looked at.
 
-use crate::sums::{call_of, with_calls};
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, UInt64Array, new_null_array,
-};
+use super::first::first_of;
+use super::{OneGroup, call_of, copied, with_calls};
+use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array, new_null_array};
 use datafusion::arrow::compute::{interleave, take};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, Sort};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
@@ -56,12 +55,20 @@ fn any_of(expr: &Expr, aggregate: &Aggregate) -> Result<Expr> {
     let params = &call.params;
     let [argument] = params.args.as_slice() else { return other() };
     let data_type = argument.get_type(aggregate.input.schema())?;
+    if matches!(call.func.name(), "min" | "max") && data_type.is_nested() {
+        return Ok(first_of(call, aggregate)?.unwrap_or_else(|| expr.clone()));
+    }
     if matches!(call.func.name(), "first_value" | "last_value") && !params.order_by.is_empty() {
         let mut call = call.clone();
         call.params.order_by = fields_of(params.order_by.clone(), aggregate)?;
         // The engine has accumulators of groups for texts, and none for dictionaries.
         if let DataType::Dictionary(_, values) = &data_type {
             call.params.args = vec![cast(argument.clone(), values.as_ref().clone())];
+        }
+        if data_type.is_nested()
+            && let Some(first) = first_of(&call, aggregate)?
+        {
+            return Ok(first);
         }
         let is_same = call.params == *params;
         return if is_same { other() } else { Ok(Expr::AggregateFunction(call)) };
@@ -103,7 +110,7 @@ fn fields_of(order: Vec<Sort>, aggregate: &Aggregate) -> Result<Vec<Sort>> {
 }
 
 /// The aggregate that takes the value which is met first. Nobody types its name.
-pub fn any() -> AggregateUDF {
+pub(super) fn any() -> AggregateUDF {
     AggregateUDF::new_from_impl(Any { signature: Signature::any(1, Volatility::Immutable) })
 }
 
@@ -127,7 +134,7 @@ impl AggregateUDFImpl for Any {
         Ok(vec![Arc::new(Field::new(name, args.return_field.data_type().clone(), true))])
     }
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(OfAll(OfGroups::new(args.return_field.data_type()))))
+        Ok(Box::new(OneGroup(OfGroups::new(args.return_field.data_type()))))
     }
     fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
         true
@@ -161,9 +168,7 @@ impl OfGroups {
         values: &ArrayRef,
         groups: &[usize],
         filter: Option<&BooleanArray>,
-        total: usize,
     ) -> Result<()> {
-        self.places.resize(total, NOWHERE);
         let mut rows: Vec<u64> = Vec::new();
         for (row, group) in groups.iter().enumerate() {
             let Some(place) = self.places.get_mut(*group).filter(|it| **it == NOWHERE) else {
@@ -178,13 +183,7 @@ impl OfGroups {
         if rows.is_empty() {
             return Ok(());
         }
-        let copy = take(values, &UInt64Array::from(rows), None)?;
-        // Views would keep the memory of all values of the batch.
-        let copy: ArrayRef = match copy.data_type() {
-            DataType::Utf8View => Arc::new(copy.as_string_view().gc()),
-            DataType::BinaryView => Arc::new(copy.as_binary_view().gc()),
-            _ => copy,
-        };
+        let copy = copied(values, rows)?;
         self.bytes += copy.get_array_memory_size();
         self.copies.push(copy);
         Ok(())
@@ -214,8 +213,9 @@ impl GroupsAccumulator for OfGroups {
         filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
+        self.places.resize(total_num_groups, NOWHERE);
         let [values] = values else { return Ok(()) };
-        self.see(values, group_indices, filter, total_num_groups)
+        self.see(values, group_indices, filter)
     }
     fn merge_batch(
         &mut self,
@@ -245,29 +245,5 @@ impl GroupsAccumulator for OfGroups {
     }
     fn size(&self) -> usize {
         self.bytes + self.places.capacity() * size_of::<(usize, usize)>()
-    }
-}
-
-/// The same of all rows.
-#[derive(Debug)]
-struct OfAll(OfGroups);
-
-impl Accumulator for OfAll {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let rows = values.first().map_or(0, Array::len);
-        GroupsAccumulator::update_batch(&mut self.0, values, &vec![0; rows], None, 1)
-    }
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        self.update_batch(states)
-    }
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        self.0.places.resize(1, NOWHERE);
-        ScalarValue::try_from_array(&self.0.values(EmitTo::All)?, 0)
-    }
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![self.evaluate()?])
-    }
-    fn size(&self) -> usize {
-        GroupsAccumulator::size(&self.0)
     }
 }

@@ -3,9 +3,7 @@
 //! `sum(x + c)` is `sum(x) + c * count(x)` where neither the addition nor the cast before it can lose anything; the sum itself
 //! wraps both ways alike. What is left repeats itself, so that the engine computes it once.
 
-use crate::any::AnyOfGroups;
-use crate::distinct::DistinctByBytes;
-use crate::ordered::OrderOfSubqueries;
+use super::{call_of, column};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
@@ -15,24 +13,13 @@ use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, cast,
     lit,
 };
-use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
+use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// The engine's rules with ours: this one before it looks for what repeats.
-pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules = Optimizer::new().rules;
-    let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
-    rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
-    rules.insert(0, Arc::new(OrderOfSubqueries));
-    rules.insert(0, Arc::new(DistinctByBytes));
-    rules.push(Arc::new(AnyOfGroups));
-    rules
-}
-
 /// The rule.
 #[derive(Debug)]
-struct SumsOfShifted;
+pub(super) struct SumsOfShifted;
 
 impl OptimizerRule for SumsOfShifted {
     fn name(&self) -> &'static str {
@@ -162,53 +149,6 @@ impl Shifted {
         let counted = if base.nullable(schema)? { base.clone() } else { lit(1_i64) };
         Ok(Some(Self { sum, count: over(count_udaf(), counted), constant }))
     }
-}
-
-/// An aggregate with other calls in the place of its own, under the names and in the types of before.
-pub(crate) fn with_calls(plan: LogicalPlan, calls: Vec<Expr>) -> Result<Transformed<LogicalPlan>> {
-    let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
-    if calls == aggregate.aggr_expr {
-        return Ok(Transformed::no(plan));
-    }
-    let schema = aggregate.input.schema();
-    let mut columns: Vec<Expr> = aggregate.group_expr.iter().map(column).collect();
-    let mut different: Vec<Expr> = Vec::new();
-    for (expr, call) in aggregate.aggr_expr.iter().zip(calls) {
-        let (qualifier, name) = expr.qualified_name();
-        let wanted = expr.get_type(schema)?;
-        let value = column(&call);
-        let is_same = call.get_type(schema)? == wanted;
-        let value = if is_same { value } else { cast(value, wanted) };
-        columns.push(value.alias_qualified(qualifier, name));
-        if !different.contains(&call) {
-            different.push(call);
-        }
-    }
-    let input = Arc::clone(&aggregate.input);
-    let below = Aggregate::try_new(input, aggregate.group_expr.clone(), different)?;
-    let made = LogicalPlanBuilder::from(LogicalPlan::Aggregate(below)).project(columns)?.build()?;
-    if made.schema().logically_equivalent_names_and_types(plan.schema()) {
-        return Ok(Transformed::yes(made));
-    }
-    Ok(Transformed::no(plan))
-}
-
-/// The call under its name.
-pub(crate) fn call_of(expr: &Expr) -> Option<&AggregateFunction> {
-    let bare = match expr {
-        Expr::Alias(alias) => &alias.expr,
-        other => other,
-    };
-    match bare {
-        Expr::AggregateFunction(call) => Some(call),
-        _ => None,
-    }
-}
-
-/// What an operator below hands out under the name of an expression.
-fn column(expr: &Expr) -> Expr {
-    let (relation, name) = expr.qualified_name();
-    Expr::Column(Column::new(relation, name))
 }
 
 /// What is below casts between integers that lose nothing.

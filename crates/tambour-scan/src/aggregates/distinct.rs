@@ -1,11 +1,12 @@
-//! Different tuples, arrays and texts are counted by their bytes.
+//! Different tuples, arrays and texts are counted by their bytes, and different values of groups listed.
 //!
 //! The engine keeps each as an array of one row and takes its size to be that of all buffers it shares: some thousand tuples with
 //! a text came to hundreds of gigabytes, above any limit. Rows as bytes are hashed once and take what they are long. Two are
 //! equal where ClickHouse's are, which compares bytes, too. Of many groups, the engine has a set for each, with room for a hundred values:
 //! one set of all groups takes a tenth of the time.
 
-use crate::sums::{call_of, with_calls};
+use super::unique::unique;
+use super::{OneGroup, call_of, with_calls};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, LargeBinaryArray, LargeBinaryBuilder,
     ListArray, ListBuilder,
@@ -17,7 +18,7 @@ use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{HashSet, Result, ScalarValue};
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
@@ -88,6 +89,19 @@ fn by_bytes(expr: &Expr, aggregate: &Aggregate, groups_twice: bool) -> Result<Ex
     };
     let [argument] = call.params.args.as_slice() else { return Ok(unless_same(call)) };
     let data_type = argument.get_type(aggregate.input.schema())?;
+    if call.func.name() == "array_agg"
+        && call.params.distinct
+        && call.params.order_by.is_empty()
+        && !aggregate.group_expr.is_empty()
+        && is_told_by_bytes(&data_type)
+        && (call.params.null_treatment == Some(NullTreatment::IgnoreNulls)
+            || !argument.nullable(aggregate.input.schema())?)
+    {
+        call.params.distinct = false;
+        call.params.null_treatment = None;
+        call.func = Arc::new(unique());
+        return Ok(unless_same(call));
+    }
     let is_it = call.func.name() == "count" && call.params.distinct && !data_type.is_null();
     // Numbers of many groups the engine has in one set itself; of other values, one set for each group.
     let is_of_sets = !groups_twice && !aggregate.group_expr.is_empty() && !data_type.is_integer();
@@ -105,14 +119,14 @@ fn by_bytes(expr: &Expr, aggregate: &Aggregate, groups_twice: bool) -> Result<Ex
 }
 
 /// True if rows of the type have a form in bytes.
-fn is_told_by_bytes(data_type: &DataType) -> bool {
+pub(super) fn is_told_by_bytes(data_type: &DataType) -> bool {
     RowConverter::supports_fields(&[SortField::new(data_type.clone())])
 }
 
 static ROW_BYTES: LazyLock<ScalarUDF> = LazyLock::new(row_bytes);
 
 /// The function that gives each value as bytes. Nobody types its name.
-pub fn row_bytes() -> ScalarUDF {
+pub(super) fn row_bytes() -> ScalarUDF {
     ScalarUDF::new_from_impl(RowBytes { signature: Signature::any(1, Volatility::Immutable) })
 }
 
@@ -136,18 +150,22 @@ impl ScalarUDFImpl for RowBytes {
         let [values] = values.as_slice() else {
             return Err(DataFusionError::Internal("row_bytes takes one value".to_owned()));
         };
-        if let Ok(texts) = as_bytes(values) {
-            return Ok(ColumnarValue::Array(texts));
-        }
-        let field = SortField::new(values.data_type().clone());
-        let rows = RowConverter::new(vec![field])?.convert_columns(&[Arc::clone(values)])?;
-        // NULL is not counted.
-        let mut bytes = LargeBinaryBuilder::with_capacity(rows.num_rows(), rows.size());
-        for (at, row) in rows.iter().enumerate() {
-            bytes.append_option(values.is_valid(at).then(|| row.data()));
-        }
-        Ok(ColumnarValue::Array(Arc::new(bytes.finish())))
+        Ok(ColumnarValue::Array(Arc::new(bytes_of(values)?)))
     }
+}
+
+/// The bytes of each value; NULL of a NULL.
+pub(super) fn bytes_of(values: &ArrayRef) -> Result<LargeBinaryArray> {
+    if let Ok(texts) = as_bytes(values) {
+        return Ok(texts.as_binary().clone());
+    }
+    let field = SortField::new(values.data_type().clone());
+    let rows = RowConverter::new(vec![field])?.convert_columns(&[Arc::clone(values)])?;
+    let mut bytes = LargeBinaryBuilder::with_capacity(rows.num_rows(), rows.size());
+    for (at, row) in rows.iter().enumerate() {
+        bytes.append_option(values.is_valid(at).then(|| row.data()));
+    }
+    Ok(bytes.finish())
 }
 
 /// Texts as they are.
@@ -163,7 +181,7 @@ fn as_bytes(values: &ArrayRef) -> Result<ArrayRef> {
 }
 
 /// The aggregate that counts different bytes. Nobody types its name.
-pub fn count_bytes() -> AggregateUDF {
+pub(super) fn count_bytes() -> AggregateUDF {
     let signature = Signature::exact(vec![DataType::LargeBinary], Volatility::Immutable);
     AggregateUDF::new_from_impl(CountBytes { signature })
 }
@@ -194,7 +212,7 @@ impl AggregateUDFImpl for CountBytes {
         Ok(vec![Arc::new(Field::new(format_state_name(args.name, "count bytes"), items, false))])
     }
     fn accumulator(&self, _args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(OfAll(OfGroups::default())))
+        Ok(Box::new(OneGroup(Different::default())))
     }
     fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
         true
@@ -203,13 +221,13 @@ impl AggregateUDFImpl for CountBytes {
         &self,
         _args: AccumulatorArgs<'_>,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(OfGroups::default()))
+        Ok(Box::new(Different::default()))
     }
 }
 
 /// What was seen of all groups: the number of the group and the bytes after it.
 #[derive(Debug, Default)]
-struct OfGroups {
+pub(super) struct Different {
     seen: HashSet<Box<[u8]>>,
     counts: Vec<i64>,
     bytes: usize,
@@ -218,22 +236,30 @@ struct OfGroups {
 
 const GROUP_BYTES: usize = size_of::<u64>();
 
-impl OfGroups {
-    fn see(&mut self, group: usize, value: &[u8]) {
+impl Different {
+    /// Makes room for so many groups.
+    pub(super) fn resize(&mut self, groups: usize) {
+        self.counts.resize(groups, 0);
+    }
+
+    /// True if the value is new to the group.
+    pub(super) fn see(&mut self, group: usize, value: &[u8]) -> bool {
         self.scratch.clear();
         self.scratch.extend_from_slice(&(group as u64).to_le_bytes());
         self.scratch.extend_from_slice(value);
-        if !self.seen.contains(self.scratch.as_slice()) {
-            self.seen.insert(self.scratch.as_slice().into());
-            self.bytes += self.scratch.len();
-            if let Some(count) = self.counts.get_mut(group) {
-                *count += 1;
-            }
+        if self.seen.contains(self.scratch.as_slice()) {
+            return false;
         }
+        self.seen.insert(self.scratch.as_slice().into());
+        self.bytes += self.scratch.len();
+        if let Some(count) = self.counts.get_mut(group) {
+            *count += 1;
+        }
+        true
     }
 
     /// Takes out what was seen of the groups that are handed out; the others move to the front.
-    fn take(&mut self, emit_to: EmitTo) -> Vec<(usize, Box<[u8]>)> {
+    pub(super) fn take(&mut self, emit_to: EmitTo) -> Vec<(usize, Box<[u8]>)> {
         let emitted = match emit_to {
             EmitTo::All => self.counts.len(),
             EmitTo::First(count) => count,
@@ -256,7 +282,7 @@ impl OfGroups {
     }
 }
 
-impl GroupsAccumulator for OfGroups {
+impl GroupsAccumulator for Different {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -264,7 +290,7 @@ impl GroupsAccumulator for OfGroups {
         filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
-        self.counts.resize(total_num_groups, 0);
+        self.resize(total_num_groups);
         let [values] = values else { return Ok(()) };
         let values = values.as_binary::<i64>();
         for (row, group) in group_indices.iter().enumerate() {
@@ -281,7 +307,7 @@ impl GroupsAccumulator for OfGroups {
         group_indices: &[usize],
         total_num_groups: usize,
     ) -> Result<()> {
-        self.counts.resize(total_num_groups, 0);
+        self.resize(total_num_groups);
         let [lists] = values else { return Ok(()) };
         for (list, group) in lists.as_list::<i32>().iter().zip(group_indices) {
             let Some(list) = list else { continue };
@@ -326,31 +352,5 @@ impl GroupsAccumulator for OfGroups {
     fn size(&self) -> usize {
         let entry = size_of::<Box<[u8]>>() + 1;
         self.seen.capacity() * entry + self.bytes + self.counts.capacity() * size_of::<i64>()
-    }
-}
-
-/// The same of all rows.
-#[derive(Debug)]
-struct OfAll(OfGroups);
-
-impl Accumulator for OfAll {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let rows = values.first().map_or(0, Array::len);
-        self.0.update_batch(values, &vec![0; rows], None, 1)
-    }
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let rows = states.first().map_or(0, Array::len);
-        self.0.merge_batch(states, &vec![0; rows], 1)
-    }
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(ScalarValue::Int64(Some(self.0.counts.first().copied().unwrap_or(0))))
-    }
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.0.counts.resize(1, 0);
-        let states = self.0.state(EmitTo::All)?;
-        states.iter().map(|state| ScalarValue::try_from_array(state, 0)).collect()
-    }
-    fn size(&self) -> usize {
-        self.0.size()
     }
 }

@@ -3,12 +3,13 @@
 //! The engine would give each group an accumulator, and each of them a slice of each batch: with a hundred thousand groups that takes
 //! thirty times as long as the values do, and each slice counts as the memory of all.
 
-use arrow::array::{
+use super::copied;
+use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, ListArray, UInt64Array, new_empty_array,
 };
-use arrow::buffer::OffsetBuffer;
-use arrow::compute::{concat, take};
-use arrow::datatypes::{DataType as ArrowType, Field};
+use datafusion::arrow::buffer::OffsetBuffer;
+use datafusion::arrow::compute::{concat, take};
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result;
 use datafusion::logical_expr::{EmitTo, GroupsAccumulator};
@@ -19,9 +20,9 @@ use std::sync::Arc;
 type Finish = Box<dyn Fn(ArrayRef) -> Result<ScalarValue> + Send + Sync>;
 
 /// The pile.
-pub(super) struct Piled {
+pub struct Piled {
     finish: Finish,
-    data_type: ArrowType,
+    data_type: DataType,
     chunks: Vec<ArrayRef>,
     /// The group of each value.
     groups: Vec<usize>,
@@ -36,19 +37,52 @@ impl Debug for Piled {
 
 impl Piled {
     /// Of values of this type.
-    pub(super) fn new(
-        data_type: ArrowType,
+    pub fn new(
+        data_type: DataType,
         finish: impl Fn(ArrayRef) -> Result<ScalarValue> + Send + Sync + 'static,
     ) -> Self {
         let finish = Box::new(finish);
         Self { finish, data_type, chunks: Vec::new(), groups: Vec::new(), total: 0 }
     }
 
-    fn push(&mut self, values: &ArrayRef, rows: Vec<u64>) -> Result<()> {
+    /// Of values of this type, of which lists are wanted.
+    pub(super) fn of_lists(data_type: DataType) -> Self {
+        let item = Arc::new(Field::new_list_field(data_type.clone(), true));
+        Self::new(data_type, move |values| {
+            let offsets = OffsetBuffer::from_lengths([values.len()]);
+            let list = ListArray::try_new(Arc::clone(&item), offsets, values, None)?;
+            Ok(ScalarValue::List(Arc::new(list)))
+        })
+    }
+
+    /// Makes room for so many groups.
+    pub(super) fn resize(&mut self, groups: usize) {
+        self.total = groups;
+    }
+
+    /// Adds some rows of a batch to their groups.
+    pub(super) fn add(
+        &mut self,
+        values: &dyn Array,
+        rows: impl Iterator<Item = (usize, usize)>,
+    ) -> Result<()> {
+        let (rows, groups): (Vec<u64>, Vec<usize>) =
+            rows.map(|(row, group)| (row as u64, group)).unzip();
+        self.groups.extend(groups);
+        self.push(values, rows)
+    }
+
+    fn push(&mut self, values: &dyn Array, rows: Vec<u64>) -> Result<()> {
         if !rows.is_empty() {
-            self.chunks.push(take(values, &UInt64Array::from(rows), None)?);
+            self.chunks.push(copied(values, rows)?);
         }
         Ok(())
+    }
+
+    /// The values of the groups that are handed out, a list for each.
+    pub(super) fn lists_of(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let (values, lengths) = self.emitted(emit_to)?;
+        self.lists(values, &lengths)
     }
 
     /// The values of the groups that are handed out, one group after another, and how many each has.
@@ -106,15 +140,11 @@ impl GroupsAccumulator for Piled {
     ) -> Result<()> {
         self.total = total_num_groups;
         let Some(values) = values.first() else { return Ok(()) };
-        let mut rows = Vec::with_capacity(values.len());
-        for (row, group) in group_indices.iter().enumerate() {
+        let is_in = |row: usize| {
             let is_in = opt_filter.is_none_or(|it| it.is_valid(row) && it.value(row));
-            if is_in && values.is_valid(row) {
-                rows.push(row as u64);
-                self.groups.push(*group);
-            }
-        }
-        self.push(values, rows)
+            is_in && values.is_valid(row)
+        };
+        self.add(values, group_indices.iter().copied().enumerate().filter(|it| is_in(it.0)))
     }
     fn merge_batch(
         &mut self,
@@ -147,8 +177,7 @@ impl GroupsAccumulator for Piled {
         ScalarValue::iter_to_array(results)
     }
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        let (values, lengths) = self.emitted(emit_to)?;
-        Ok(vec![self.lists(values, &lengths)?])
+        Ok(vec![self.lists_of(emit_to)?])
     }
     fn convert_to_state(
         &self,

@@ -1,0 +1,137 @@
+//! What aggregates ask for in another form, and accumulators of many groups where the engine has one for each group.
+//!
+//! `sums` adds up a column once for many sums of it, `ordered` asks for the order of a subquery, `distinct` counts different
+//! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `unique` lists different values, and
+//! [`piled`] has all values of all groups.
+
+mod any;
+mod distinct;
+mod first;
+pub mod ordered;
+pub mod piled;
+mod sums;
+mod unique;
+
+use self::any::AnyOfGroups;
+use self::distinct::DistinctByBytes;
+use self::ordered::OrderOfSubqueries;
+use self::sums::SumsOfShifted;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
+use datafusion::arrow::compute::take;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::logical_expr::expr::AggregateFunction;
+use datafusion::logical_expr::{
+    Accumulator, Aggregate, AggregateUDF, EmitTo, Expr, ExprSchemable, GroupsAccumulator,
+    LogicalPlan, LogicalPlanBuilder, ScalarUDF, cast,
+};
+use datafusion::optimizer::OptimizerRule;
+use datafusion::optimizer::optimizer::Optimizer;
+use std::sync::Arc;
+
+/// Aggregates that rules put in the place of others. Nobody types their names.
+pub fn aggregates() -> [AggregateUDF; 4] {
+    [any::any(), distinct::count_bytes(), first::first(), unique::unique()]
+}
+
+/// The functions of their arguments.
+pub fn functions() -> [ScalarUDF; 2] {
+    [distinct::row_bytes(), first::order_bytes()]
+}
+
+/// The engine's rules with ours: this one before it looks for what repeats.
+pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = Optimizer::new().rules;
+    let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
+    rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
+    rules.insert(0, Arc::new(OrderOfSubqueries));
+    rules.insert(0, Arc::new(DistinctByBytes));
+    rules.push(Arc::new(AnyOfGroups));
+    rules
+}
+
+/// An aggregate with other calls in the place of its own, under the names and in the types of before.
+pub(crate) fn with_calls(plan: LogicalPlan, calls: Vec<Expr>) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
+    if calls == aggregate.aggr_expr {
+        return Ok(Transformed::no(plan));
+    }
+    let schema = aggregate.input.schema();
+    let mut columns: Vec<Expr> = aggregate.group_expr.iter().map(column).collect();
+    let mut different: Vec<Expr> = Vec::new();
+    for (expr, call) in aggregate.aggr_expr.iter().zip(calls) {
+        let (qualifier, name) = expr.qualified_name();
+        let wanted = expr.get_type(schema)?;
+        let value = column(&call);
+        let is_same = call.get_type(schema)? == wanted;
+        let value = if is_same { value } else { cast(value, wanted) };
+        columns.push(value.alias_qualified(qualifier, name));
+        if !different.contains(&call) {
+            different.push(call);
+        }
+    }
+    let input = Arc::clone(&aggregate.input);
+    let below = Aggregate::try_new(input, aggregate.group_expr.clone(), different)?;
+    let made = LogicalPlanBuilder::from(LogicalPlan::Aggregate(below)).project(columns)?.build()?;
+    if made.schema().logically_equivalent_names_and_types(plan.schema()) {
+        return Ok(Transformed::yes(made));
+    }
+    Ok(Transformed::no(plan))
+}
+
+/// The call under its name.
+pub(crate) fn call_of(expr: &Expr) -> Option<&AggregateFunction> {
+    let bare = match expr {
+        Expr::Alias(alias) => &alias.expr,
+        other => other,
+    };
+    match bare {
+        Expr::AggregateFunction(call) => Some(call),
+        _ => None,
+    }
+}
+
+/// What an operator below hands out under the name of an expression.
+fn column(expr: &Expr) -> Expr {
+    let (relation, name) = expr.qualified_name();
+    Expr::Column(Column::new(relation, name))
+}
+
+/// Some rows of a batch, without the memory of the others.
+fn copied(values: &dyn Array, rows: Vec<u64>) -> Result<ArrayRef> {
+    let copy = take(values, &UInt64Array::from(rows), None)?;
+    Ok(match copy.data_type() {
+        DataType::Utf8View => Arc::new(copy.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(copy.as_binary_view().gc()),
+        _ => copy,
+    })
+}
+
+/// The accumulator of many groups, of all rows as of one group.
+#[derive(Debug)]
+struct OneGroup<A>(A);
+
+impl<A: GroupsAccumulator + std::fmt::Debug + Sync> Accumulator for OneGroup<A> {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let rows = values.first().map_or(0, Array::len);
+        self.0.update_batch(values, &vec![0; rows], None, 1)
+    }
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        let rows = states.first().map_or(0, Array::len);
+        self.0.merge_batch(states, &vec![0; rows], 1)
+    }
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        // There may have been no row.
+        self.0.update_batch(&[], &[], None, 1)?;
+        ScalarValue::try_from_array(&self.0.evaluate(EmitTo::All)?, 0)
+    }
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.0.update_batch(&[], &[], None, 1)?;
+        let states = self.0.state(EmitTo::All)?;
+        states.iter().map(|state| ScalarValue::try_from_array(state, 0)).collect()
+    }
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+}
