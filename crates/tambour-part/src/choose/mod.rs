@@ -38,6 +38,10 @@ const PIECES: usize = 8;
 /// more than these shares of the bytes, by size and where time counts.
 const DICTIONARY_SHARE: f64 = 0.95;
 const DICTIONARY_SHARE_FAST: f64 = 0.8;
+/// Different texts above which a dictionary is slower to read than the texts, and the share of the bytes that it may keep then where time
+/// counts.
+const TEXTS_MAX: usize = 32_768;
+const TEXTS_SHARE_FAST: f64 = 0.7;
 
 /// An error while types are chosen.
 #[derive(Debug, thiserror::Error)]
@@ -279,16 +283,19 @@ impl Trial<'_> {
     /// A dictionary, if it takes fewer bytes than the better of the two layouts of strings.
     fn text(&self) -> Result<Option<Change>, ChooseError> {
         let (different, rows) = self.different()?;
-        if different * 2 > rows && self.all_different() * 2 > self.rows() {
+        let all_different = self.all_different();
+        if different * 2 > rows && all_different * 2 > self.rows() {
             return Ok(None);
         }
+        let is_small = self.choice().is_some_and(|it| it.objective == Objective::Size);
+        let share = if is_small || all_different <= TEXTS_MAX { 1.0 } else { TEXTS_SHARE_FAST };
         let data_type = self.column.data_type.clone();
         let low = DataType::LowCardinality(Box::new(data_type.clone()));
         let plain = self.bytes(&data_type, StringLayout::Inline, self.arrays)?;
         let plain = plain.min(self.bytes(&data_type, StringLayout::SizedInside, self.arrays)?);
         let stored = self.bytes(&low, StringLayout::Inline, self.arrays)?;
         let change = Change { data_type: low, certain: true, whole: false };
-        Ok((stored < plain).then_some(change))
+        Ok(((stored as f64) < plain as f64 * share).then_some(change))
     }
 
     fn number(&self) -> Result<Option<Change>, ChooseError> {
