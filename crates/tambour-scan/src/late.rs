@@ -15,6 +15,7 @@ use crate::exec::ends::Ends;
 use crate::exec::found::comparisons;
 use crate::texts::dictionary::over_dictionaries;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt64Array};
+use arrow::buffer::BooleanBuffer;
 use arrow::compute::{and, cast, prep_null_mask_filter};
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::pruning::PruningStatistics;
@@ -272,7 +273,7 @@ impl Chooser {
     fn choose(&mut self, rows: &RecordBatch) -> Result<BooleanArray> {
         let left = match self.left.take() {
             Some(left) => left,
-            None => self.ask(rows, BooleanArray::from(vec![true; rows.num_rows()]), true)?,
+            None => self.ask(rows, all_of(rows), true)?,
         };
         let kept = self.ask(rows, left, false)?;
         self.count(rows, &kept);
@@ -311,6 +312,10 @@ impl Chooser {
         let bytes = rows.columns().iter().map(|it| crate::exec::decoded_bytes(it)).sum();
         self.counts.bytes.add(bytes);
     }
+}
+
+fn all_of(rows: &RecordBatch) -> BooleanArray {
+    BooleanArray::new(BooleanBuffer::new_set(rows.num_rows()), None)
 }
 
 /// The rows among some that a filter is true for.
@@ -388,8 +393,7 @@ impl ScanFilter for Chooser {
         self.early
     }
     fn may_keep(&mut self, rows: &RecordBatch) -> bool {
-        let all = BooleanArray::from(vec![true; rows.num_rows()]);
-        match self.ask(rows, all, true) {
+        match self.ask(rows, all_of(rows), true) {
             Ok(kept) if kept.true_count() == 0 => {
                 self.count(rows, &kept);
                 false

@@ -1,7 +1,7 @@
 //! Finds groups of keys with many values: a table of hashes, and the values of each key one after another. Dictionaries have codes instead.
 //!
-//! The slots of a batch of rows are looked up before the first of them is compared with anything, so that the processor waits for
-//! many places in memory at once. A view holds a text of up to 12 bytes whole: such texts are hashed and compared as one number.
+//! The slots of a batch of rows are looked up before the first of them is compared with anything, and then the keys in them one column
+//! after another, so that the processor waits for many places in memory at once. A view holds a text of up to 12 bytes whole: such texts are hashed and compared as one number.
 
 use super::keys::{Codes, integer_of, integers_of, retyped};
 use arrow::array::{
@@ -221,15 +221,17 @@ impl Wide {
             key.hash(&mut hashes);
         }
         let mask = self.slots.len() - 1;
-        let first: Vec<u64> = hashes.iter().map(|hash| self.slots[place(*hash) & mask]).collect();
+        let first = hashes.iter().map(|hash| {
+            let slot = self.slots[place(*hash) & mask];
+            if (slot ^ hash) & TAG == 0 { slot } else { 0 }
+        });
+        let mut first: Vec<u64> = first.collect();
+        for (column, rows) in self.columns.iter().zip(&rows) {
+            column.keep_same(&mut first, rows);
+        }
         let mut groups = Vec::with_capacity(count);
         for (row, (hash, slot)) in hashes.into_iter().zip(first).enumerate() {
-            let is_same = (slot ^ hash) & TAG == 0 && slot != 0;
-            let group = if is_same && self.is(group_of(slot), &rows, row) {
-                Some(group_of(slot))
-            } else {
-                self.find(hash, &rows, row)
-            };
+            let group = if slot != 0 { Some(group_of(slot)) } else { self.find(hash, &rows, row) };
             let Some(group) = group else { return Ok(None) };
             groups.push(group);
         }
@@ -313,6 +315,28 @@ impl Values {
     /// True if values must be UTF-8.
     fn is_text(&self) -> bool {
         self.data_type == DataType::Utf8View
+    }
+
+    /// Empties the slots of the rows whose keys are not those of the groups in them.
+    fn keep_same(&self, slots: &mut [u64], rows: &Rows<'_>) {
+        if let (
+            Kind::Integers(values) | Kind::Dictionary(_, values),
+            Rows { kind: RowsKind::Integers(rows), nulls: None },
+            true,
+        ) = (&self.kind, rows, self.nulls.is_empty())
+        {
+            for (slot, row) in slots.iter_mut().zip(rows) {
+                if *slot != 0 && values[group_of(*slot)] != *row {
+                    *slot = 0;
+                }
+            }
+            return;
+        }
+        for (row, slot) in slots.iter_mut().enumerate() {
+            if *slot != 0 && !self.is(group_of(*slot), rows, row) {
+                *slot = 0;
+            }
+        }
     }
 
     fn is(&self, group: usize, rows: &Rows<'_>, row: usize) -> bool {

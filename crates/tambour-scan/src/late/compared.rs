@@ -1,12 +1,12 @@
-//! Comparisons of a column of whole numbers with a constant: sixty-four rows give a word of a mask.
+//! Comparisons of a column of whole numbers with a constant, and of texts with the empty one: sixty-four rows give a word of a mask.
 //!
 //! Arrow sets one bit after another, of which no compiler makes vectors for processors without AVX-512. Here a row gives a byte,
 //! and a multiplication brings the bits of eight bytes together.
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::buffer::{BooleanBuffer, Buffer, ScalarBuffer};
 use arrow::datatypes::{ArrowNativeType, DataType, Schema};
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal, NotExpr};
 use datafusion::physical_plan::PhysicalExpr;
@@ -46,6 +46,15 @@ pub(crate) fn numbers<T: ArrowNativeType>(array: &dyn Array) -> Option<ScalarBuf
     Some(ScalarBuffer::new(buffer.clone(), data.offset(), data.len()))
 }
 
+/// True for a text of no bytes.
+fn is_empty(constant: &ScalarValue) -> bool {
+    match constant {
+        ScalarValue::Utf8View(Some(text)) => text.is_empty(),
+        ScalarValue::BinaryView(Some(bytes)) => bytes.is_empty(),
+        _ => false,
+    }
+}
+
 /// A column beside a constant.
 #[derive(Debug)]
 struct Compared {
@@ -71,13 +80,21 @@ impl Compared {
         let (Some((column, constant)), Some(op)) = (pair, op) else { return Ok(None) };
         let constant = constant.value();
         let data_type = constant.data_type();
-        let is_known = data_type.is_integer() || data_type.is_temporal();
+        let is_number = data_type.is_integer() || data_type.is_temporal();
+        let is_known =
+            is_number || is_empty(constant) && matches!(op, Operator::Eq | Operator::NotEq);
         if !is_known || constant.is_null() || *schema.field(column.index()).data_type() != data_type
         {
             return Ok(None);
         }
         let (whole, constant) = (Arc::clone(whole), constant.to_array()?);
         Ok(Some(Self { whole, place: column.index(), op, constant }))
+    }
+
+    /// The texts that are empty, or are not.
+    fn empty(&self, views: &[u128]) -> Option<BooleanBuffer> {
+        // The low half of a view's first word is the length.
+        Some(mask(views, self.op == Operator::NotEq, |view| view << 96 == 0))
     }
 
     fn found<T: ArrowNativeType>(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
@@ -151,6 +168,8 @@ impl PhysicalExpr for Compared {
         let data_type = column.data_type();
         let found = match (data_type.primitive_width(), data_type.is_unsigned_integer()) {
             _ if data_type != self.constant.data_type() => None,
+            _ if *data_type == DataType::Utf8View => self.empty(column.as_string_view().views()),
+            _ if *data_type == DataType::BinaryView => self.empty(column.as_binary_view().views()),
             (Some(1), false) => self.found::<i8>(column),
             (Some(2), false) => self.found::<i16>(column),
             (Some(4), false) => self.found::<i32>(column),
@@ -182,18 +201,15 @@ impl PhysicalExpr for Compared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::{Int16Array, UInt64Array};
+    use arrow::array::{Int16Array, StringViewArray, UInt64Array};
     use arrow::datatypes::Field;
-    use datafusion::common::ScalarValue;
 
     /// Each comparison of each side, of lengths around those of words, in the middle of an array and beside NULLs.
-    fn check(all: &ArrayRef, constants: &[ScalarValue]) {
+    fn check(all: &ArrayRef, constants: &[ScalarValue], ops: &[Operator]) {
         let schema = Arc::new(Schema::new(vec![Field::new("n", all.data_type().clone(), true)]));
         let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new("n", 0));
-        use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-        for (op, constant) in [Eq, NotEq, Lt, LtEq, Gt, GtEq]
-            .into_iter()
-            .flat_map(|op| constants.iter().map(move |constant| (op, constant)))
+        for (op, constant) in
+            ops.iter().flat_map(|op| constants.iter().map(move |constant| (*op, constant)))
         {
             let constant: Arc<dyn PhysicalExpr> = Arc::new(Literal::new(constant.clone()));
             let sides = [[&column, &constant], [&constant, &column]];
@@ -206,10 +222,26 @@ mod tests {
                     let batch = RecordBatch::try_new(Arc::clone(&schema), rows).unwrap();
                     let [expected, found] = [&expr, &fast]
                         .map(|it| it.evaluate(&batch).unwrap().into_array(length).unwrap());
-                    assert_eq!(found, expected, "{expr}, {length} rows");
+                    assert_eq!(&found, &expected, "{expr}, {length} rows");
                 }
             }
         }
+    }
+
+    const OPS: &[Operator] = {
+        use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+        &[Eq, NotEq, Lt, LtEq, Gt, GtEq]
+    };
+
+    #[test]
+    fn texts_are_empty_or_not() {
+        let text = |row: usize| ["", "a", "longer than twelve bytes", "\u{0}"][row % 4];
+        let texts: StringViewArray = (0..200).map(|row| (row % 5 > 0).then(|| text(row))).collect();
+        let bytes = texts.clone().to_binary_view();
+        let equality = &[Operator::Eq, Operator::NotEq];
+        let (texts, bytes): (ArrayRef, ArrayRef) = (Arc::new(texts), Arc::new(bytes));
+        check(&texts, &[ScalarValue::Utf8View(Some(String::new()))], equality);
+        check(&bytes, &[ScalarValue::BinaryView(Some(Vec::new()))], equality);
     }
 
     #[test]
@@ -220,10 +252,10 @@ mod tests {
         let some = (0..200).map(|row| (row % 3 > 0).then(|| small(row)));
         let some: ArrayRef = Arc::new(some.collect::<Int16Array>());
         for all in [plain, some] {
-            check(&all, &[-6, 0, 5, i16::MIN, i16::MAX].map(ScalarValue::from));
+            check(&all, &[-6, 0, 5, i16::MIN, i16::MAX].map(ScalarValue::from), OPS);
         }
         let large = (0..200).map(|row: u64| u64::MAX / 7 * (row % 8));
         let large: ArrayRef = Arc::new(large.collect::<UInt64Array>());
-        check(&large, &[0, 1 << 63, u64::MAX / 7 * 3].map(ScalarValue::from));
+        check(&large, &[0, 1 << 63, u64::MAX / 7 * 3].map(ScalarValue::from), OPS);
     }
 }
