@@ -13,7 +13,7 @@ AGGREGATES = [
     "uniqExact([few, n % 3]), max(s)", "uniqExact(f), uniqExact(t), min(f)", "uniqExact(ns), uniqExact(tuple(ns, few)), count()", "count(DISTINCT s, l), count(DISTINCT l)",
     "any(k), any(toString(k)), count()", "ifNull(anyIf(toString(k), few = 2), '') IN ('', toString(k)), any(toLowCardinality(toString(k)))", "any(k % 3 = 0), any(toDate(k)), any(toDecimal64(k, 2))",
     "argMin(s, n), argMax(l, n), argMin(l, (t, n))", "ifNull(argMaxIf(l, n, few > 2), ''), argMin(ns, n)", "quantileExact(0.9)(n), quantilesExact(0.1, 0.5)(few)",
-    "quantileExact(0.5)(f), ifNull(quantileExactIf(0.5)(few, few > 3), 0)", "medianExact(toDecimal64(few, 1)), medianExact(toDate(n % 1000))",
+    "quantileExact(0.5)(f), ifNull(quantileExactIf(0.5)(few, few > 3), 0)", "medianExact(toDecimal64(few, 1)), medianExact(toDate(n % 1000))", "quantileExact(toInt256(n) * 77 - 4000000), quantilesExact(0.2, 0.9)(toUInt256(n))",
     "groupArrayMovingSum(few), groupArrayMovingSum(3)(n)", "argMax((few, s), n), argMin((s, f), (t, n)), argMin([few], n)", "max((f, s)), min((t, few, l)), max([few, n % 11])",
     "max((ns, few)), min([ns])", "argMax((k, s), n), argMax([l], n), argMaxIf((k, l), n, n >= 0)", "arraySort(groupUniqArray(s)), arraySort(groupUniqArray(few))",
     "arraySort(groupUniqArrayIf(l, few < 3)), arraySort(groupUniqArray(ns)), length(groupUniqArray((s, few)))", "arraySort(groupUniqArray(f)), arraySort(groupUniqArray(toDate(t))), length(groupUniqArray([s]))",

@@ -418,8 +418,11 @@ impl ExecutionPlan for TambourScanExec {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         // What only filters look at is handed out to nobody.
-        match self.execute_as_bytes(partition, &context, &BTreeSet::new())? {
-            Some(bytes) => Ok(bytes),
+        if let Some(bytes) = self.execute_as_bytes(partition, &context, &BTreeSet::new())? {
+            return Ok(bytes);
+        }
+        match self.execute_as_texts(partition, &context)? {
+            Some(texts) => Ok(texts),
             None => self.stream(partition, &context),
         }
     }

@@ -7,8 +7,10 @@ pub(crate) mod dictionary;
 pub(crate) mod lengths;
 mod like;
 
-use arrow::datatypes::Schema;
-use datafusion::common::ScalarValue;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
@@ -74,6 +76,26 @@ pub(crate) fn over_bytes(
 /// The error of a column that was read as bytes and is looked at as a text.
 pub(crate) fn not_utf8(column: &str) -> DataFusionError {
     DataFusionError::External(Box::new(PartError::Utf8 { place: Box::new(Place::column(column)) }))
+}
+
+/// Rows of which some columns are bytes, as texts.
+pub(crate) fn as_texts(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    if batch.schema_ref() == schema {
+        return Ok(batch);
+    }
+    let columns = batch.columns().iter().zip(schema.fields());
+    let columns = columns.map(|(column, field)| as_text(Arc::clone(column), field));
+    let columns = columns.collect::<Result<Vec<_>>>()?;
+    Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
+}
+
+/// A column, which may be bytes, as the texts that a field promises.
+pub(crate) fn as_text(column: ArrayRef, field: &Field) -> Result<ArrayRef> {
+    if column.data_type() == field.data_type() {
+        return Ok(column);
+    }
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(&column, field.data_type(), &options).map_err(|_| not_utf8(field.name()))
 }
 
 /// Bytes of UTF-8 are in the order of the texts.

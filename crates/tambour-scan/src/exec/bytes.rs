@@ -5,7 +5,7 @@ use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED, TambourScanExec};
 use crate::late::{Chooser, Counts};
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::looked_at;
-use crate::texts::over_bytes;
+use crate::texts::{as_texts, over_bytes};
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
@@ -14,6 +14,8 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::metrics::{BaselineMetrics, MetricBuilder};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::StreamExt;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tambour_part::types::Strings;
@@ -33,6 +35,31 @@ impl TambourScanExec {
         }
         let over = self.with_found(&options).over_bytes(accepted)?;
         over.map(|scan| scan.stream(partition, context)).transpose()
+    }
+
+    /// Runs a partition with texts as bytes that are handed out as texts: of rows that a filter drops nobody asks whether they are
+    /// UTF-8. None if no filter drops any, or texts are in dictionaries and lists, which rows share.
+    pub(super) fn execute_as_texts(
+        &self,
+        partition: usize,
+        context: &Arc<TaskContext>,
+    ) -> Result<Option<SendableRecordBatchStream>> {
+        let is_shared = |place: &usize| {
+            self.read.fields().get(*place).is_none_or(|field| {
+                field.data_type().is_nested()
+                    || matches!(field.data_type(), DataType::Dictionary(..))
+            })
+        };
+        if self.filters.fixed.is_empty() || self.output.iter().any(is_shared) {
+            return Ok(None);
+        }
+        let accepted = (0..self.output.len()).collect();
+        let Some(bytes) = self.execute_as_bytes(partition, context, &accepted)? else {
+            return Ok(None);
+        };
+        let schema = Arc::clone(&self.schema);
+        let texts = bytes.map(move |batch| as_texts(batch?, &schema));
+        Ok(Some(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), texts))))
     }
 
     /// The same scan with texts as bytes; none if there is none of them, or one is needed as a text.

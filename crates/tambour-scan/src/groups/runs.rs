@@ -5,9 +5,10 @@
 //! parts each lies in that order, but not all of them together: then a group is handed out once for each part, for the last stage
 //! of the aggregate to join.
 
-use super::stream::{as_bytes, as_text, chosen, evaluated, rest};
+use super::stream::{as_bytes, chosen, evaluated, rest};
 use super::{described, in_no_order, is_plain, over};
 use crate::exec::TambourScanExec;
+use crate::texts::as_text;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array, make_comparator};
 use arrow::compute::{SortOptions, concat, partition, take};
 use arrow::datatypes::DataType;

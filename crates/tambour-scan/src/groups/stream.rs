@@ -5,11 +5,10 @@ use super::over;
 use super::wide::Wide;
 use crate::exec::TambourScanExec;
 use crate::scan_options::ScanOptions;
+use crate::texts::as_texts;
 use crate::texts::dictionary::over_dictionaries;
-use crate::texts::not_utf8;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
-use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, Field, SchemaRef};
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -397,26 +396,6 @@ pub(super) fn as_bytes(
     let others = other.into_iter().chain(arguments.iter().flatten()).chain(filters).collect();
     let accepted = &places(bare) - &places(others);
     scan.execute_as_bytes(partition, context, &accepted)
-}
-
-/// Rows of which some columns are bytes, as texts.
-fn as_texts(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    if batch.schema_ref() == schema {
-        return Ok(batch);
-    }
-    let columns = batch.columns().iter().zip(schema.fields());
-    let columns = columns.map(|(column, field)| as_text(Arc::clone(column), field));
-    let columns = columns.collect::<Result<Vec<_>>>()?;
-    Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
-}
-
-/// A column, which may be bytes, as the texts that a field promises.
-pub(super) fn as_text(column: ArrayRef, field: &Field) -> Result<ArrayRef> {
-    if column.data_type() == field.data_type() {
-        return Ok(column);
-    }
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(&column, field.data_type(), &options).map_err(|_| not_utf8(field.name()))
 }
 
 pub(super) fn evaluated(

@@ -81,8 +81,8 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
         }
     };
     let data_type = bare_type(&field)?;
-    let extreme = matches!(name, "min" | "max");
-    let form = extreme.then(|| form_of(name, &field)).flatten();
+    let is_of_order = matches!(name, "min" | "max" | "quantileExact");
+    let form = is_of_order.then(|| form_of(name, &field)).flatten();
     let form = form.map(|form| (form.back(), field.data_type().clone()));
     let data_type = match name {
         "min" | "max" | "first_value" | "last_value" | "any_value" | "nth_value" | "lag"
@@ -146,12 +146,12 @@ fn sum_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
     Some(Finish { cut, ..Finish::default() })
 }
 
-/// The form in which the least or greatest values of a type are found.
+/// The form in which the least or greatest values of a type are found, or one at a place of their order.
 pub(super) fn form_of(aggregate: &str, field: &Field) -> Option<Order> {
     match bare_type(field)? {
-        DataType::Float32 | DataType::Float64 if field.data_type().is_floating() => {
-            Some(if aggregate == "max" { Order::NanLeast } else { Order::NanGreatest })
-        }
+        DataType::Float32 | DataType::Float64 if field.data_type().is_floating() => (aggregate
+            != "quantileExact")
+            .then_some(if aggregate == "max" { Order::NanLeast } else { Order::NanGreatest }),
         other => Order::of_comparison(&other),
     }
 }
