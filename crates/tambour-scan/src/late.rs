@@ -23,7 +23,9 @@ use datafusion::common::{Column, Result, exec_err, internal_err};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::conjunction;
-use datafusion::physical_expr::expressions::{BinaryExpr, DynamicFilterTracking, lit};
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, Column as PhysicalColumn, DynamicFilterTracking, lit,
+};
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns};
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
@@ -86,7 +88,7 @@ impl Filters {
     fn asked_of(&self, moving: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Vec<usize> {
         match self.first.as_ref().and_then(|name| schema.index_of(name).ok()) {
             Some(first) => vec![first],
-            None => collect_columns(moving).iter().map(|column| column.index()).collect(),
+            None => collect_columns(moving).iter().map(PhysicalColumn::index).collect(),
         }
     }
 }

@@ -41,7 +41,7 @@ const DICTIONARY_SHARE_FAST: f64 = 0.8;
 /// Different texts above which a dictionary is slower to read than the texts, and the share of the bytes that it may keep then where time
 /// counts.
 const TEXTS_MAX: usize = 32_768;
-const TEXTS_SHARE_FAST: f64 = 0.7;
+const TEXTS_SHARE_FAST: f64 = 0.5;
 
 /// An error while types are chosen.
 #[derive(Debug, thiserror::Error)]

@@ -237,7 +237,7 @@ pub(super) struct Different {
 const GROUP_BYTES: usize = size_of::<u64>();
 
 impl Different {
-    /// Makes room for so many groups.
+    /// Makes room for this many groups.
     pub(super) fn resize(&mut self, groups: usize) {
         self.counts.resize(groups, 0);
     }

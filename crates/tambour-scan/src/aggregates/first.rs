@@ -11,7 +11,9 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{SortOptions, take};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::arrow::row::{RowConverter, SortField};
-use datafusion::common::{HashMap, Result, ScalarValue, internal_err, plan_err};
+use datafusion::common::{
+    HashMap, Result, ScalarValue, internal_datafusion_err, internal_err, plan_err,
+};
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, Sort};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
@@ -283,10 +285,8 @@ impl GroupsAccumulator for OfGroups {
             let value = if it.is_there { &it.value } else { &self.null };
             parser.parse(value)
         });
-        match self.converter.convert_rows(rows)?.as_slice() {
-            [values] => Ok(Arc::clone(values)),
-            _ => internal_err!("a row of other columns"),
-        }
+        let values = self.converter.convert_rows(rows)?.pop();
+        values.ok_or_else(|| internal_datafusion_err!("rows of no column"))
     }
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
         let taken = self.take(emit_to);

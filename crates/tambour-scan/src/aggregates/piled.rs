@@ -55,7 +55,7 @@ impl Piled {
         })
     }
 
-    /// Makes room for so many groups.
+    /// Makes room for this many groups.
     pub(super) fn resize(&mut self, groups: usize) {
         self.total = groups;
     }

@@ -92,9 +92,9 @@ impl Compared {
     }
 
     /// The texts that are empty, or are not.
-    fn empty(&self, views: &[u128]) -> Option<BooleanBuffer> {
+    fn empty(&self, views: &[u128]) -> BooleanBuffer {
         // The low half of a view's first word is the length.
-        Some(mask(views, self.op == Operator::NotEq, |view| view << 96 == 0))
+        mask(views, self.op == Operator::NotEq, |view| view << 96 == 0)
     }
 
     fn found<T: ArrowNativeType>(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
@@ -168,8 +168,12 @@ impl PhysicalExpr for Compared {
         let data_type = column.data_type();
         let found = match (data_type.primitive_width(), data_type.is_unsigned_integer()) {
             _ if data_type != self.constant.data_type() => None,
-            _ if *data_type == DataType::Utf8View => self.empty(column.as_string_view().views()),
-            _ if *data_type == DataType::BinaryView => self.empty(column.as_binary_view().views()),
+            _ if *data_type == DataType::Utf8View => {
+                Some(self.empty(column.as_string_view().views()))
+            }
+            _ if *data_type == DataType::BinaryView => {
+                Some(self.empty(column.as_binary_view().views()))
+            }
             (Some(1), false) => self.found::<i8>(column),
             (Some(2), false) => self.found::<i16>(column),
             (Some(4), false) => self.found::<i32>(column),

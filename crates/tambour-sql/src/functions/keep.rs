@@ -624,9 +624,8 @@ fn numbered(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<boo
 }
 
 fn extreme(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool> {
-    let argument = match (arguments, name) {
-        ([argument], "min" | "max") | ([argument, _], "quantileExact") => argument,
-        _ => return Ok(false),
+    let (([argument], "min" | "max") | ([argument, _], "quantileExact")) = (arguments, name) else {
+        return Ok(false);
     };
     let field = argument.to_field(schema)?.1;
     if let Some(data_type) = bare_type(&field) {

@@ -102,8 +102,12 @@ pub fn register(context: &SessionContext) -> Result<(), SqlError> {
     for mark in joined::marks().chain(otherwise::marks()) {
         context.register_udf(mark);
     }
-    aggregates::functions().into_iter().for_each(|it| context.register_udf(it));
-    aggregates::aggregates().into_iter().for_each(|it| context.register_udaf(it));
+    for function in aggregates::functions() {
+        context.register_udf(function);
+    }
+    for aggregate in aggregates::aggregates() {
+        context.register_udaf(aggregate);
+    }
     context.register_udf(ScalarUDF::new_from_impl(aligned::Aligned::new()));
     context.register_udf(ScalarUDF::new_from_impl(array::WrittenArray::new()));
     context.register_udf(ScalarUDF::new_from_impl(tuple::Tuple::new()));
