@@ -22,7 +22,6 @@ use datafusion::common::pruning::PruningStatistics;
 use datafusion::common::{Column, Result, exec_err, internal_err};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::conjunction;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, Column as PhysicalColumn, DynamicFilterTracking, lit,
 };
@@ -42,9 +41,6 @@ use tambour_table::schema::expression::Expression;
 
 /// Rows after which a moving filter that drops less than a tenth is not asked again until it moves.
 const TRIAL_ROWS: usize = 32_768;
-
-/// The part of the rows, at least one in this many, for which a condition is asked of all of them.
-const FEW: usize = 4;
 
 /// The filters of a scan, over the columns that it reads.
 #[derive(Clone, Debug, Default)]
@@ -111,7 +107,7 @@ pub(crate) struct Chooser {
     early: usize,
     schema: SchemaRef,
     /// Conditions over the early columns, and the others.
-    fixed: [Option<Arc<dyn PhysicalExpr>>; 2],
+    fixed: [Vec<Arc<dyn PhysicalExpr>>; 2],
     moving: Vec<Moving>,
     /// The rows of the granules that are read which the early conditions keep.
     left: Option<BooleanArray>,
@@ -228,8 +224,7 @@ impl Chooser {
             let conditions = conditions
                 .into_iter()
                 .map(|it| asked_of_rows(&reassign_expr_columns(it, &schema)?, &schema, asks_once));
-            let conditions = conditions.collect::<Result<Vec<_>>>()?;
-            Ok::<_, DataFusionError>((!conditions.is_empty()).then(|| conjunction(conditions)))
+            conditions.collect::<Result<Vec<_>>>()
         };
         let [first, second] = fixed;
         let fixed = [asked(first)?, asked(second)?];
@@ -294,7 +289,7 @@ impl Chooser {
         mut kept: BooleanArray,
         is_early: bool,
     ) -> Result<BooleanArray> {
-        if let Some(fixed) = &self.fixed[usize::from(!is_early)] {
+        for fixed in &self.fixed[usize::from(!is_early)] {
             kept = also(fixed, rows, kept)?;
         }
         for moving in self.moving.iter_mut().filter(|it| it.is_early == is_early) {
@@ -326,13 +321,10 @@ fn also(
     rows: &RecordBatch,
     among: BooleanArray,
 ) -> Result<BooleanArray> {
-    let count = among.true_count();
-    if count == among.len() {
+    if among.true_count() == among.len() {
         return holds(filter, rows);
     }
-    if count > among.len() / FEW {
-        return Ok(and(&among, &holds(filter, rows)?)?);
-    }
+    // Of a row that is dropped already it may be an error.
     let values = filter.evaluate_selection(rows, &among)?.into_array(rows.num_rows())?;
     Ok(and(&among, &true_of(filter, &values)?)?)
 }

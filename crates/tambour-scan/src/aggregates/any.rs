@@ -21,7 +21,7 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// The rule.
+/// The rule, which also gives the first, the least and the greatest tuple of groups an accumulator of many groups.
 #[derive(Debug)]
 pub(crate) struct AnyOfGroups;
 

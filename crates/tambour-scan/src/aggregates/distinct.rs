@@ -20,7 +20,7 @@ use datafusion::common::{HashSet, Result, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::utils::{format_state_name, split_conjunction};
 use datafusion::logical_expr::{
     Accumulator, Aggregate, AggregateUDF, AggregateUDFImpl, ColumnarValue, EmitTo, Expr,
     ExprSchemable, GroupsAccumulator, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
@@ -30,7 +30,7 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::{Arc, LazyLock};
 
-/// The rule.
+/// The rule, which also gives lists of different values an accumulator of many groups.
 #[derive(Debug)]
 pub(crate) struct DistinctByBytes;
 
@@ -95,6 +95,7 @@ fn by_bytes(expr: &Expr, aggregate: &Aggregate, groups_twice: bool) -> Result<Ex
         && !aggregate.group_expr.is_empty()
         && is_told_by_bytes(&data_type)
         && (call.params.null_treatment == Some(NullTreatment::IgnoreNulls)
+            || leaves_out(call.params.filter.as_deref(), argument)
             || !argument.nullable(aggregate.input.schema())?)
     {
         call.params.distinct = false;
@@ -116,6 +117,12 @@ fn by_bytes(expr: &Expr, aggregate: &Aggregate, groups_twice: bool) -> Result<Ex
         call.func = Arc::new(count_bytes());
     }
     Ok(Expr::AggregateFunction(call))
+}
+
+/// True if a condition leaves out rows where a value is NULL.
+fn leaves_out(filter: Option<&Expr>, value: &Expr) -> bool {
+    let is_it = |it: &&Expr| matches!(it, Expr::IsNotNull(inner) if **inner == *value);
+    filter.is_some_and(|filter| split_conjunction(filter).iter().any(is_it))
 }
 
 /// True if rows of the type have a form in bytes.
@@ -258,8 +265,14 @@ impl Different {
         true
     }
 
+    /// How many values there were of the groups that are handed out.
+    pub(super) fn counted(&mut self, emit_to: EmitTo) -> Vec<i64> {
+        drop(self.take(emit_to));
+        emit_to.take_needed(&mut self.counts)
+    }
+
     /// Takes out what was seen of the groups that are handed out; the others move to the front.
-    pub(super) fn take(&mut self, emit_to: EmitTo) -> Vec<(usize, Box<[u8]>)> {
+    fn take(&mut self, emit_to: EmitTo) -> Vec<(usize, Box<[u8]>)> {
         let emitted = match emit_to {
             EmitTo::All => self.counts.len(),
             EmitTo::First(count) => count,
@@ -318,8 +331,7 @@ impl GroupsAccumulator for Different {
         Ok(())
     }
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        drop(self.take(emit_to));
-        Ok(Arc::new(Int64Array::from(emit_to.take_needed(&mut self.counts))))
+        Ok(Arc::new(Int64Array::from(self.counted(emit_to))))
     }
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
         let mut taken = self.take(emit_to);

@@ -118,8 +118,9 @@ impl ScalarUDFImpl for OrderBytes {
             SortField::new_with_options(key.data_type().clone(), options)
         });
         let rows = RowConverter::new(fields.collect())?.convert_columns(&keys)?;
-        let bytes = rows.iter().map(|row| Some(row.data().to_vec()));
-        Ok(ColumnarValue::Array(Arc::new(bytes.collect::<LargeBinaryArray>())))
+        let mut bytes = LargeBinaryBuilder::with_capacity(rows.num_rows(), rows.size());
+        rows.iter().for_each(|row| bytes.append_value(row.data()));
+        Ok(ColumnarValue::Array(Arc::new(bytes.finish())))
     }
 }
 

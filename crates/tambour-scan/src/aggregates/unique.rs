@@ -110,7 +110,7 @@ impl GroupsAccumulator for OfGroups {
         self.see(lists.values(), rows)
     }
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
-        drop(self.different.take(emit_to));
+        drop(self.different.counted(emit_to));
         self.pile.lists_of(emit_to)
     }
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {

@@ -8,7 +8,7 @@ use crate::texts::lengths::looked_at;
 use crate::texts::{as_texts, over_bytes};
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::{DataType, Schema};
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
@@ -57,9 +57,34 @@ impl TambourScanExec {
         let Some(bytes) = self.execute_as_bytes(partition, context, &accepted)? else {
             return Ok(None);
         };
-        let schema = Arc::clone(&self.schema);
-        let texts = bytes.map(move |batch| as_texts(batch?, &schema));
+        let run = Arc::new((self.clone(), Arc::clone(context)));
+        let texts = bytes.then(move |batch| {
+            let run = Arc::clone(&run);
+            async move {
+                let (scan, context) = &*run;
+                match as_texts(batch?, &scan.schema) {
+                    Ok(texts) => Ok(texts),
+                    Err(error) => Err(scan.named(partition, context, error).await),
+                }
+            }
+        });
         Ok(Some(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), texts))))
+    }
+
+    /// The error of a partition that is read with its texts as such: it names the part and the row.
+    async fn named(
+        &self,
+        partition: usize,
+        context: &Arc<TaskContext>,
+        otherwise: DataFusionError,
+    ) -> DataFusionError {
+        let Ok(mut rows) = self.stream(partition, context) else { return otherwise };
+        while let Some(batch) = rows.next().await {
+            if let Err(error) = batch {
+                return error;
+            }
+        }
+        otherwise
     }
 
     /// The same scan with texts as bytes; none if there is none of them, or one is needed as a text.

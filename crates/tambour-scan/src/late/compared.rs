@@ -80,7 +80,8 @@ impl Compared {
         let (Some((column, constant)), Some(op)) = (pair, op) else { return Ok(None) };
         let constant = constant.value();
         let data_type = constant.data_type();
-        let is_number = data_type.is_integer() || data_type.is_temporal();
+        let is_time = data_type.is_temporal() && !matches!(data_type, DataType::Interval(_));
+        let is_number = data_type.is_integer() || is_time;
         let is_known =
             is_number || is_empty(constant) && matches!(op, Operator::Eq | Operator::NotEq);
         if !is_known || constant.is_null() || *schema.field(column.index()).data_type() != data_type

@@ -1,14 +1,14 @@
 //! Conditions of a filter that are asked before its other columns are read: where they leave no row of a granule, texts and
 //! lists are not decoded for nothing.
 //!
-//! Only what cannot fail goes first: in `a != '' AND b / length(a) > 1` the order of the conditions is the user's, and who
-//! changes it may divide by zero.
+//! Only what cannot fail goes first, and what may fail is asked of the rows that are left: `u8 != 0 AND intDiv(100, u8) > 5` does not
+//! divide by zero.
 
 use super::Filters;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
-    BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+    BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{conjunction, split_conjunction};
@@ -21,9 +21,9 @@ use std::sync::Arc;
 pub(super) struct Stages {
     /// The places of the columns that filters need, those of the first group in front.
     pub(super) leading: Vec<usize>,
-    /// How many of them that is.
+    /// How many of them that is; 0 if they are all.
     pub(super) early: usize,
-    /// The conditions of each group.
+    /// The conditions of each group, each asked of the rows that those before it leave.
     pub(super) fixed: [Vec<Arc<dyn PhysicalExpr>>; 2],
 }
 
@@ -34,7 +34,9 @@ impl Stages {
             is_plain(filter, schema) && columns_of(filter).iter().all(|it| is_cheap(*it, schema))
         };
         let fixed = filters.fixed.iter().flat_map(split_conjunction).cloned();
-        let (first, second): (Vec<_>, Vec<_>) = fixed.partition(is_early);
+        let (first, others): (Vec<_>, Vec<_>) = fixed.partition(is_early);
+        let (second, last): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|filter| is_plain(filter, schema));
         let mut early: BTreeSet<usize> = first.iter().flat_map(columns_of).collect();
         for moving in &filters.moving {
             let asked = filters.asked_of(moving, schema);
@@ -42,14 +44,16 @@ impl Stages {
                 early.extend(asked);
             }
         }
-        if early.is_empty() || early.len() == leading.len() {
-            let fixed = [Vec::new(), filters.fixed.clone()];
-            return Self { leading: leading.into_iter().collect(), early: 0, fixed };
+        if early.len() == leading.len() {
+            early.clear();
         }
         let late = leading.into_iter().filter(|it| !early.contains(it));
         let (count, leading) = (early.len(), early.iter().copied().chain(late).collect());
-        let together = |some: Vec<_>| if some.is_empty() { some } else { vec![conjunction(some)] };
-        Self { leading, early: count, fixed: [first, second].map(together) }
+        let together = |some: Vec<_>| (!some.is_empty()).then(|| conjunction(some));
+        let fixed = [together(first).into_iter().collect(), {
+            [second, last].into_iter().filter_map(together).collect()
+        }];
+        Self { leading, early: count, fixed }
     }
 }
 
@@ -80,6 +84,7 @@ fn is_plain(filter: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
             || filter.is::<IsNullExpr>()
             || filter.is::<IsNotNullExpr>()
             || filter.is::<InListExpr>()
+            || filter.is::<LikeExpr>()
     };
     is_safe && filter.children().into_iter().all(|child| is_plain(child, schema))
 }
