@@ -1,0 +1,72 @@
+"""Filters of several conditions: what is asked first, which columns are read for it, and of which rows what may fail is asked."""
+
+import random
+
+import pytest
+
+ROWS = """SELECT number AS id, toUInt8(number % 11) AS u8, toInt16(cityHash64(number, 1) % 900) - 450 AS i16, cityHash64(number, 2) AS u64,
+if(number % 7 = 0, NULL, toInt32(number % 100)) AS n, toDate('2024-01-01') + number % 300 AS d, toDateTime64('2024-01-01 00:00:00', 3, 'UTC') + number AS t,
+['', 'a', 'some text', 'a text of more than twelve bytes'][number % 4 + 1] AS s, concat('word ', toString(cityHash64(number, 3) % 500)) AS w,
+toLowCardinality(['red', 'green', ''][number % 3 + 1]) AS l, CAST(number % 2 + 1, 'Enum8(\\'x\\' = 1, \\'y\\' = 2)') AS e, number % 5 = 0 AS b, range(number % 3) AS a
+FROM numbers({}, 6000)"""
+
+SAFE = ["u8 > {small}", "u8 != 0", "{small} >= u8", "i16 < {number}", "{number} < i16", "u64 > 9000000000000000000", "n = {small}", "n IS NULL", "NOT n > {small}", "d > '2024-0{digit}-01'",
+        "t < '2024-01-01 0{digit}:00:00'", "s = ''", "s != ''", "s != 'a'", "w LIKE '%{digit}%'", "w IN ('word 1', 'word {digit}')", "l = 'red'", "l != ''", "e = 'x'", "b",
+        "i16 BETWEEN -{number} AND {number}", "u8 IN (1, 3, {small})", "(u8 = {small} OR s = 'a')", "NOT (b AND l = 'red')"]
+# True where u8 is not 0 and the text is not empty; elsewhere they fail, or would.
+RISKY = ["intDiv(100, u8) > {small}", "100 % u8 < {small}", "intDiv(60, length(s)) < {number}"]
+OTHER = ["length(s) > {digit}", "lower(w) != 'word 1'", "has(a, 1)", "startsWith(s, 'a')", "length(a) < 2", "toYear(d) = 2024", "abs(i16) > {number}"]
+SHAPES = ["SELECT count(), sum(id), max(w) FROM {} WHERE {w}", "SELECT id, s, w FROM {} WHERE {w} ORDER BY id LIMIT 7", "SELECT id, l FROM {} WHERE {w} ORDER BY id DESC LIMIT 5",
+          "SELECT w, id FROM {} WHERE {w} ORDER BY w, id LIMIT 6", "SELECT i16, id FROM {} WHERE {w} ORDER BY i16 DESC, id LIMIT 6", "SELECT l, e, count(), min(s) FROM {} WHERE {w} GROUP BY l, e ORDER BY l, e",
+          "SELECT count() FROM {} AS x JOIN (SELECT id FROM {} WHERE u8 = 3) AS y ON x.id = y.id WHERE {w}"]
+
+
+@pytest.fixture(scope="module")
+def table(server):
+    server.run("CREATE DATABASE filters")
+    settings = "SETTINGS index_granularity = 64, min_bytes_for_wide_part = 0"
+    server.run(f"CREATE TABLE filters.t ENGINE = MergeTree ORDER BY id {settings} AS {ROWS.format(0)}")
+    server.run(f"INSERT INTO filters.t {ROWS.format(6000)}")
+    server.run("DELETE FROM filters.t WHERE id % 13 = 5 OR id BETWEEN 300 AND 500")
+    yield server.directory("filters", "t")
+    server.run("DROP DATABASE filters SYNC")
+
+
+def drawn(chance):
+    """Some conditions in any order, those that may fail after what keeps them from it."""
+    some = chance.sample(SAFE, chance.randint(1, 3)) + chance.sample(OTHER, chance.randint(0, 1))
+    chance.shuffle(some)
+    if chance.random() < 0.4:
+        some = ["u8 != 0", "s != ''", *some, chance.choice(RISKY)]
+    names = {"{small}": str(chance.randint(0, 10)), "{number}": str(chance.randint(1, 400)), "{digit}": str(chance.randint(1, 9))}
+    text = " AND ".join(some)
+    for name, value in names.items():
+        text = text.replace(name, value)
+    return text
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_conditions_in_any_order(server, tambour, table, seed):
+    chance = random.Random(seed)
+    statements = [chance.choice(SHAPES).replace("{w}", drawn(chance)) for _ in range(40)]
+    asked = "SET aggregate_functions_null_for_empty = 0;\n" + ";\n".join(f"SELECT '-- {at}';\n" + it.replace("{}", "t") for at, it in enumerate(statements))
+    expected = [server.run(it.replace("{}", "filters.t")) for it in statements]
+    assert sum(bool(it) for it in expected) > 20
+    for threads in (1, 3):
+        ours = tambour.run("sql", f"t={table}", "--threads", threads, "--format", "TabSeparated", asked)
+        found = dict(part.split("\n", 1) for part in ours.split("-- ")[1:])
+        for at, (statement, answer) in enumerate(zip(statements, expected)):
+            assert found[str(at)] == answer, statement
+
+
+def test_a_damaged_text_counts_where_it_is_handed_out(server, tambour):
+    server.run("CREATE DATABASE damaged")
+    server.run("CREATE TABLE damaged.t ENGINE = MergeTree ORDER BY id SETTINGS index_granularity = 64 AS "
+               "SELECT number AS id, number % 10 AS k, if(number = 777, unhex('c3'), 'fine') AS s FROM numbers(2000)")
+    table = f"t={server.directory('damaged', 't')}"
+    assert tambour.run("sql", table, "--format", "tsv", "--no-header", "SELECT s, count() FROM t WHERE k = 3 GROUP BY s").split() == ["fine", "200"]
+    assert tambour.run("sql", table, "--format", "tsv", "--no-header", "SELECT max(s) FROM t WHERE k < 7 AND s != ''").split() == ["fine"]
+    done = tambour.call("sql", table, "SELECT s FROM t WHERE k = 7 AND s != ''")
+    assert done.returncode != 0
+    assert b'part "all_1_1_0"' in done.stderr and b"column `s`, row 777: bytes are not UTF-8" in done.stderr, done.stderr
+    server.run("DROP DATABASE damaged SYNC")
