@@ -80,14 +80,11 @@ pub(crate) fn with_calls(plan: LogicalPlan, calls: Vec<Expr>) -> Result<Transfor
     Ok(Transformed::no(plan))
 }
 
-/// The call under its name.
-pub(crate) fn call_of(expr: &Expr) -> Option<&AggregateFunction> {
-    let bare = match expr {
-        Expr::Alias(alias) => &alias.expr,
-        other => other,
-    };
-    match bare {
+/// The call below the names that it may have.
+fn call_of(expr: &Expr) -> Option<&AggregateFunction> {
+    match expr {
         Expr::AggregateFunction(call) => Some(call),
+        Expr::Alias(alias) => call_of(&alias.expr),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 //! To the engine rows of a subquery have no order, and it drops a sort that nobody asks for. Aggregates whose result depends on the order
 //! of rows ask for it here; sort keys that the subquery does not hand out are handed on to them.
 
+use super::call_of;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
@@ -44,15 +45,6 @@ impl OptimizerRule for OrderOfSubqueries {
         let input = Arc::new(input);
         let made = Aggregate::try_new(input, aggregate.group_expr.clone(), calls)?;
         Ok(Transformed::yes(LogicalPlan::Aggregate(made)))
-    }
-}
-
-/// The call below the names that it may have.
-fn call_of(expr: &Expr) -> Option<&AggregateFunction> {
-    match expr {
-        Expr::AggregateFunction(call) => Some(call),
-        Expr::Alias(alias) => call_of(&alias.expr),
-        _ => None,
     }
 }
 

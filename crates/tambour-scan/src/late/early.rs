@@ -50,9 +50,8 @@ impl Stages {
         let late = leading.into_iter().filter(|it| !early.contains(it));
         let (count, leading) = (early.len(), early.iter().copied().chain(late).collect());
         let together = |some: Vec<_>| (!some.is_empty()).then(|| conjunction(some));
-        let fixed = [together(first).into_iter().collect(), {
-            [second, last].into_iter().filter_map(together).collect()
-        }];
+        let others = [second, last].into_iter().filter_map(together).collect();
+        let fixed = [together(first).into_iter().collect(), others];
         Self { leading, early: count, fixed }
     }
 }
