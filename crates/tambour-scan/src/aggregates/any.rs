@@ -4,48 +4,26 @@
 //! order one place per group is all that it takes: the value that was met first is copied once, and nothing after it is looked at.
 
 use super::first::first_of;
-use super::{OneGroup, call_of, copied, with_calls};
+use super::{OneGroup, call_of, copied};
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array, new_null_array};
 use datafusion::arrow::compute::{interleave, take};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, Sort};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
     Accumulator, Aggregate, AggregateUDF, AggregateUDFImpl, EmitTo, Expr, ExprSchemable,
-    GroupsAccumulator, LogicalPlan, Signature, Volatility, cast,
+    GroupsAccumulator, Signature, Volatility, cast,
 };
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// The rule, which also gives the first, the least and the greatest tuple of groups an accumulator of many groups.
-#[derive(Debug)]
-pub(crate) struct AnyOfGroups;
-
-impl OptimizerRule for AnyOfGroups {
-    fn name(&self) -> &'static str {
-        "any_of_groups"
+/// The calls of an aggregate, of which those of any, the first, the least and the greatest value have an accumulator of many groups.
+pub(super) fn calls(aggregate: &Aggregate) -> Result<Vec<Expr>> {
+    if aggregate.group_expr.is_empty() {
+        return Ok(aggregate.aggr_expr.clone());
     }
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::BottomUp)
-    }
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        _config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
-        let is_of_sets = |key: &Expr| matches!(key, Expr::GroupingSet(_));
-        if aggregate.group_expr.is_empty() || aggregate.group_expr.iter().any(is_of_sets) {
-            return Ok(Transformed::no(plan));
-        }
-        let calls = aggregate.aggr_expr.iter().map(|expr| any_of(expr, aggregate));
-        let calls = calls.collect::<Result<Vec<_>>>()?;
-        with_calls(plan, calls)
-    }
+    aggregate.aggr_expr.iter().map(|expr| any_of(expr, aggregate)).collect()
 }
 
 /// The call that takes the place of an `any_value`, or a `first_value` without an order, if its values are plain.

@@ -6,7 +6,7 @@
 //! one set of all groups takes a tenth of the time.
 
 use super::unique::unique;
-use super::{OneGroup, call_of, with_calls};
+use super::{OneGroup, call_of};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, LargeBinaryArray, LargeBinaryBuilder,
     ListArray, ListBuilder,
@@ -15,7 +15,6 @@ use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::arrow::row::{RowConverter, SortField};
-use datafusion::common::tree_node::Transformed;
 use datafusion::common::{HashSet, Result, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
@@ -23,39 +22,15 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{format_state_name, split_conjunction};
 use datafusion::logical_expr::{
     Accumulator, Aggregate, AggregateUDF, AggregateUDFImpl, ColumnarValue, EmitTo, Expr,
-    ExprSchemable, GroupsAccumulator, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility,
+    ExprSchemable, GroupsAccumulator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::{Arc, LazyLock};
 
-/// The rule, which also gives lists of different values an accumulator of many groups.
-#[derive(Debug)]
-pub(crate) struct DistinctByBytes;
-
-impl OptimizerRule for DistinctByBytes {
-    fn name(&self) -> &'static str {
-        "distinct_by_bytes"
-    }
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        Some(ApplyOrder::BottomUp)
-    }
-    fn rewrite(
-        &self,
-        plan: LogicalPlan,
-        _config: &dyn OptimizerConfig,
-    ) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
-        let is_of_sets = |key: &Expr| matches!(key, Expr::GroupingSet(_));
-        if aggregate.group_expr.iter().any(is_of_sets) {
-            return Ok(Transformed::no(plan));
-        }
-        let groups_twice = is_grouped_twice(&aggregate.aggr_expr);
-        let calls = aggregate.aggr_expr.iter().map(|expr| by_bytes(expr, aggregate, groups_twice));
-        let calls = calls.collect::<Result<Vec<_>>>()?;
-        with_calls(plan, calls)
-    }
+/// The calls of an aggregate, of which those that count or list different values do so by their bytes.
+pub(super) fn calls(aggregate: &Aggregate) -> Result<Vec<Expr>> {
+    let groups_twice = is_grouped_twice(&aggregate.aggr_expr);
+    aggregate.aggr_expr.iter().map(|expr| by_bytes(expr, aggregate, groups_twice)).collect()
 }
 
 /// True if the engine groups by the keys and the only value that is counted, and then by the keys alone.

@@ -12,8 +12,6 @@ pub mod piled;
 mod sums;
 mod unique;
 
-use self::any::AnyOfGroups;
-use self::distinct::DistinctByBytes;
 use self::ordered::OrderOfSubqueries;
 use self::sums::SumsOfShifted;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
@@ -26,8 +24,8 @@ use datafusion::logical_expr::{
     Accumulator, Aggregate, AggregateUDF, EmitTo, Expr, ExprSchemable, GroupsAccumulator,
     LogicalPlan, LogicalPlanBuilder, ScalarUDF, cast,
 };
-use datafusion::optimizer::OptimizerRule;
-use datafusion::optimizer::optimizer::Optimizer;
+use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
 /// Aggregates that rules put in the place of others. Nobody types their names.
@@ -46,9 +44,38 @@ pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
     rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
     rules.insert(0, Arc::new(OrderOfSubqueries));
-    rules.insert(0, Arc::new(DistinctByBytes));
-    rules.push(Arc::new(AnyOfGroups));
+    rules.insert(0, Arc::new(OtherCalls { name: "distinct_by_bytes", calls: distinct::calls }));
+    rules.push(Arc::new(OtherCalls { name: "any_of_groups", calls: any::calls }));
     rules
+}
+
+/// A rule that writes the calls of aggregates in another form. Those of several sets of keys stay as they are.
+#[derive(Debug)]
+struct OtherCalls {
+    name: &'static str,
+    calls: fn(&Aggregate) -> Result<Vec<Expr>>,
+}
+
+impl OptimizerRule for OtherCalls {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
+        let is_of_sets = |key: &Expr| matches!(key, Expr::GroupingSet(_));
+        if aggregate.group_expr.iter().any(is_of_sets) {
+            return Ok(Transformed::no(plan));
+        }
+        let calls = (self.calls)(aggregate)?;
+        with_calls(plan, calls)
+    }
 }
 
 /// An aggregate with other calls in the place of its own, under the names and in the types of before.

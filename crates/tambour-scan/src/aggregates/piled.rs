@@ -27,6 +27,8 @@ pub struct Piled {
     /// The group of each value.
     groups: Vec<usize>,
     total: usize,
+    /// Bytes of the chunks.
+    bytes: usize,
 }
 
 impl Debug for Piled {
@@ -42,7 +44,7 @@ impl Piled {
         finish: impl Fn(ArrayRef) -> Result<ScalarValue> + Send + Sync + 'static,
     ) -> Self {
         let finish = Box::new(finish);
-        Self { finish, data_type, chunks: Vec::new(), groups: Vec::new(), total: 0 }
+        Self { finish, data_type, chunks: Vec::new(), groups: Vec::new(), total: 0, bytes: 0 }
     }
 
     /// Of values of this type, of which lists are wanted.
@@ -74,7 +76,9 @@ impl Piled {
 
     fn push(&mut self, values: &dyn Array, rows: Vec<u64>) -> Result<()> {
         if !rows.is_empty() {
-            self.chunks.push(copied(values, rows)?);
+            let chunk = copied(values, rows)?;
+            self.bytes += chunk.get_array_memory_size();
+            self.chunks.push(chunk);
         }
         Ok(())
     }
@@ -117,6 +121,7 @@ impl Piled {
         let values = take(&all, &UInt64Array::from(order), None)?;
         let (rows, groups): (Vec<u64>, Vec<usize>) = rest.into_iter().unzip();
         self.chunks.clear();
+        self.bytes = 0;
         self.push(&all, rows)?;
         self.groups = groups;
         self.total -= count;
@@ -195,7 +200,6 @@ impl GroupsAccumulator for Piled {
         Ok(vec![self.lists(kept, &lengths)?])
     }
     fn size(&self) -> usize {
-        let width = self.data_type.primitive_width().unwrap_or(size_of::<u128>());
-        self.groups.len() * width + self.groups.capacity() * size_of::<usize>()
+        self.bytes + self.groups.capacity() * size_of::<usize>()
     }
 }
