@@ -444,6 +444,7 @@ impl ExecutionPlan for TambourScanExec {
             (rows, rows == self.table.rows())
         };
         let mut all = self.all.as_ref().clone().project(Some(&self.output.to_vec()));
+        all.total_byte_size = statistics::bytes_of(&all.column_statistics);
         all.column_statistics.extend(self.places.then(ColumnStatistics::new_unknown));
         if self.filters.is_empty() {
             return Ok(Arc::new(statistics::of_some_rows(&all, rows, is_exact, is_all)));

@@ -17,8 +17,10 @@ use tambour_table::{PartName, Table, TableError};
 
 /// Granules up to which primary indexes are read for the extremes of the first key column.
 const INDEX_GRANULES: usize = 16_384;
-/// How much a column of unknown width grows on decompression, as a guess.
-const GUESSED_RATIO: u64 = 4;
+/// Bytes of a text, as a guess: its view, and some letters.
+const TEXT_BYTES: usize = 32;
+/// Bytes of an array or a map, as a guess.
+const LIST_BYTES: usize = 64;
 
 /// True if the rows that parts count are the rows that will be read: none is hidden by a lightweight delete.
 pub(crate) fn has_exact_rows(table: &Table) -> bool {
@@ -30,7 +32,7 @@ pub(crate) fn of_table(table: &Table, schema: &Schema) -> Statistics {
     let rows = usize::try_from(table.rows()).unwrap_or(usize::MAX);
     let is_exact = has_exact_rows(table);
     let rows = if is_exact { Precision::Exact(rows) } else { Precision::Inexact(rows) };
-    let column_statistics = table
+    let column_statistics: Vec<ColumnStatistics> = table
         .columns()
         .iter()
         .zip(schema.fields())
@@ -39,10 +41,7 @@ pub(crate) fn of_table(table: &Table, schema: &Schema) -> Statistics {
             let soften = |value: Precision<ScalarValue>| {
                 if is_exact { value } else { value.to_inexact() }
             };
-            let byte_size = field
-                .data_type()
-                .primitive_width()
-                .map_or(Precision::Absent, |width| rows.multiply(&Precision::Exact(width)));
+            let byte_size = rows.multiply(&Precision::Inexact(width(field.data_type())));
             ColumnStatistics {
                 null_count: if field.is_nullable() {
                     Precision::Absent
@@ -56,15 +55,27 @@ pub(crate) fn of_table(table: &Table, schema: &Schema) -> Statistics {
             }
         })
         .collect();
-    let on_disk: u64 = table.parts().iter().map(|part| part.bytes_on_disk()).sum();
-    let guess = usize::try_from(on_disk.saturating_mul(GUESSED_RATIO)).unwrap_or(usize::MAX);
-    let mut statistics = Statistics {
-        num_rows: rows,
-        total_byte_size: Precision::Inexact(guess),
-        column_statistics,
-    };
-    statistics.calculate_total_byte_size(schema);
-    statistics
+    let total_byte_size = bytes_of(&column_statistics);
+    Statistics { num_rows: rows, total_byte_size, column_statistics }
+}
+
+/// The bytes of some columns together, by which joins choose the side that is held in memory.
+pub(crate) fn bytes_of(columns: &[ColumnStatistics]) -> Precision<usize> {
+    let zero = Precision::Inexact(0);
+    columns.iter().fold(zero, |sum, column| sum.add(&column.byte_size))
+}
+
+/// Bytes of a value in memory; a guess, where they differ from value to value.
+fn width(data_type: &ArrowType) -> usize {
+    match data_type {
+        ArrowType::Null => 0,
+        ArrowType::Boolean => 1,
+        ArrowType::FixedSizeBinary(bytes) => usize::try_from(*bytes).unwrap_or(0),
+        ArrowType::Dictionary(key, _) => width(key),
+        ArrowType::Struct(fields) => fields.iter().map(|field| width(field.data_type())).sum(),
+        ArrowType::List(_) | ArrowType::LargeList(_) | ArrowType::Map(..) => LIST_BYTES,
+        other => other.primitive_width().unwrap_or(TEXT_BYTES),
+    }
 }
 
 /// Minimum and maximum of a column, as far as the parts tell.

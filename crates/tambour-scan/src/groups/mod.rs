@@ -27,6 +27,7 @@ use datafusion::config::ConfigOptions;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, AggregateMode};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -57,6 +58,8 @@ pub fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(place, Arc::new(AnswersFromStatistics));
     let place = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or_default();
     rules.insert(place, Arc::new(EstimatesOfJoins));
+    // Scans know better than the engine what a condition leaves, once they have it.
+    rules.insert(place, WithoutDoubled::around(Arc::new(FilterPushdown::new())));
     rules.push(Arc::new(OrderOfArrival));
     rules
 }
