@@ -234,11 +234,12 @@ fn compare(plan: &Arc<dyn ExecutionPlan>, told: &TaskMetrics, worker: &str) -> R
             let read = Read::of(metrics);
             check(scan, &read, worker)?;
             scan.tell(&read);
-            let (together, planned) = (scan.read().rows, scan.planned_together());
+            let together = scan.read();
+            let (together, planned) = (together.rows + together.skipped, scan.planned_together());
             if planned.is_some_and(|planned| together > planned) {
                 let table = scan.table().name();
                 return Err(exec_datafusion_err!(
-                    "the workers read {together} rows of table {table}, the plan has {planned:?}"
+                    "the workers read or skipped {together} rows of table {table}, the plan has {planned:?}"
                 ));
             }
         }
@@ -268,11 +269,11 @@ fn size(plan: &Arc<dyn ExecutionPlan>) -> Result<usize> {
 fn check(scan: &TambourScanExec, read: &Read, worker: &str) -> Result<()> {
     let most = scan.planned_rows_max();
     let is_ended = read.ended >= scan.scan().partitions.len() as u64;
-    let is_short = is_ended && scan.planned_rows().is_some_and(|rows| read.rows < rows);
-    if read.rows > most || is_short {
+    let seen = read.rows + read.skipped;
+    let is_short = is_ended && scan.planned_rows().is_some_and(|rows| seen < rows);
+    if seen > most || is_short {
         return Err(exec_datafusion_err!(
-            "worker {worker}: it read {} rows of table {}, the plan has {most}",
-            read.rows,
+            "worker {worker}: it read or skipped {seen} rows of table {}, the plan has {most}",
             scan.table().name()
         ));
     }

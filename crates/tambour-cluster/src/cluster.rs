@@ -1,5 +1,6 @@
 //! The coordinator's side: workers by address, and sessions whose queries run on them.
 
+use crate::broadcast;
 use crate::channel::{BROKEN, CONNECT_TIMEOUT, Connections, Secrets, name};
 use crate::codec::Codec;
 use crate::error::ClusterError;
@@ -22,6 +23,8 @@ use url::Url;
 const BROADCAST_BYTES: usize = 64 << 20;
 /// The same in rows.
 const BROADCAST_ROWS: usize = 1 << 20;
+/// Rows after which a worker looks whether grouping its share saves anything: a row that is sent costs several times one that is grouped.
+const GROUP_ROWS: usize = 2 << 20;
 
 /// How a cluster is used.
 #[derive(Clone, Debug)]
@@ -132,12 +135,15 @@ impl Cluster {
         let partitions = &mut settings.execution.target_partitions;
         // With one partition the engine divides nothing.
         *partitions = (*partitions).max(2);
+        // What operators find while they run does not travel; a worker connects those of its own stage (`crate::found`).
         settings.optimizer.enable_dynamic_filter_pushdown = false;
+        settings.optimizer.enable_topk_dynamic_filter_pushdown = false;
+        settings.optimizer.enable_join_dynamic_filter_pushdown = false;
+        settings.optimizer.enable_aggregate_dynamic_filter_pushdown = false;
+        settings.execution.skip_partial_aggregation_probe_rows_threshold = GROUP_ROWS;
         settings.optimizer.hash_join_single_partition_threshold = BROADCAST_BYTES;
         settings.optimizer.hash_join_single_partition_threshold_rows = BROADCAST_ROWS;
         if let Some(scans) = settings.extensions.get_mut::<ScanOptions>() {
-            // What operators find while they run does not travel.
-            scans.scan_dynamic_filters = false;
             scans.scan_first_keys = false;
             scans.scan_late_columns = false;
             scans.scan_ends = false;
@@ -145,6 +151,9 @@ impl Cluster {
             scans.scan_projections = false;
         }
         let urls = self.urls.clone();
+        if let Some(optimizer) = builder.physical_optimizers() {
+            broadcast::add(optimizer, urls.0.len());
+        }
         let mut builder = builder
             .with_distributed_worker_resolver(urls.clone())
             .with_distributed_channel_resolver(Connections::new(self.secrets.clone()))

@@ -12,6 +12,7 @@ use datafusion_distributed::{
     rewrite_distributed_plan_with_metrics,
 };
 use std::sync::Arc;
+use tambour_sql::exec::untold;
 use tambour_sql::explain::{self, Explainer, Node};
 
 /// The operators that divide a plan, in words.
@@ -41,7 +42,8 @@ impl Explainer for Stages {
         if let Some(leaf) = plan.downcast_ref::<DistributedLeafExec>() {
             let mut node = explain::node(leaf.original());
             node.details.push("each worker reads a share".to_owned());
-            node.metrics = plan.metrics();
+            // The engine has brought the workers' own metrics here.
+            node.metrics = plan.metrics().as_ref().map(untold);
             return Some(node);
         }
         let carries_on = plan.is::<DistributedExec>()

@@ -5,6 +5,7 @@
 //! came before. Here a panic becomes an error. A worker that is stopping ends its streams with an error, too. The guard hides
 //! from walks over the plan: metrics are told apart by their place in it.
 
+use crate::found;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -64,9 +65,13 @@ impl WorkerPlanRewriteHandler for Guard {
         &self,
         event: WorkerPlanRewriteEvent<'_>,
     ) -> Result<WorkerPlanRewriteEventResponse> {
+        let session_config = event.session_config;
+        let plan = found::connected(event.plan, session_config)?;
         let plan = match &self.before {
-            Some(before) => before.rewrite_worker_plan(event)?.plan,
-            None => event.plan,
+            Some(before) => {
+                before.rewrite_worker_plan(WorkerPlanRewriteEvent { plan, session_config })?.plan
+            }
+            None => plan,
         };
         let guarded = GuardExec { plan, guard: self.clone() };
         Ok(WorkerPlanRewriteEventResponse::new(Arc::new(guarded)))

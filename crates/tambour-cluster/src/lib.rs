@@ -12,6 +12,7 @@
 //! [`errand`].
 #![forbid(unsafe_code)]
 
+mod broadcast;
 mod channel;
 mod cluster;
 mod codec;
@@ -19,6 +20,7 @@ mod convert;
 mod errand;
 mod error;
 mod explain;
+mod found;
 mod guard;
 mod local;
 mod network;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tambour_sql::scan_options::ScanOptions;
 
 /// The form of the nodes that are sent. It stands in front of each; another number is refused.
-pub(crate) const WIRE: u32 = 3;
+pub(crate) const WIRE: u32 = 4;
 
 /// Header: the version of the coordinator.
 const VERSION: &str = "x-tambour-version";

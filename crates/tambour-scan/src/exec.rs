@@ -12,7 +12,7 @@ mod share;
 mod stream;
 mod travel;
 
-pub use travel::{Read, Sent, read_by};
+pub use travel::{Read, Sent, read_by, untold};
 
 use crate::late::Filters;
 use crate::scan_options::ScanOptions;
@@ -66,6 +66,8 @@ pub const FILTERED: &str = "rows_filtered";
 const ENDED: &str = "partitions_ended";
 /// Metric: granules that a filter from above left out.
 pub const SKIPPED: &str = "granules_skipped";
+/// Metric: the rows of these granules.
+const SKIPPED_ROWS: &str = "rows_skipped";
 
 /// Reads a table.
 #[derive(Clone, Debug)]

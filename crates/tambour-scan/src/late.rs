@@ -94,6 +94,8 @@ impl Filters {
 pub(crate) struct Counts {
     /// Granules that were left out while running.
     pub(crate) granules: Count,
+    /// Their rows.
+    pub(crate) skipped: Count,
     /// Rows that were read and dropped.
     pub(crate) rows: Count,
     /// Bytes of the columns of filters.
@@ -112,6 +114,8 @@ pub(crate) struct Chooser {
     /// The rows of the granules that are read which the early conditions keep.
     left: Option<BooleanArray>,
     index: IndexColumn,
+    /// The rows in front of each granule of the part that is read, and of its end.
+    starts: Vec<u64>,
     counts: Counts,
     places: Option<Places>,
     /// Of each part rows are wanted until one is left.
@@ -122,9 +126,8 @@ pub(crate) struct Chooser {
 /// Where the rows that were kept last are.
 struct Places {
     scan: Scan,
-    /// The part that is read, among those of the scan, and the rows in front of its granules.
+    /// The part that is read, among those of the scan.
     part: Option<usize>,
-    starts: Vec<u64>,
     /// The first row of the granules that are read.
     start: Option<u64>,
     kept: Vec<u64>,
@@ -133,7 +136,6 @@ struct Places {
 impl Places {
     fn open(&mut self, part: &Part) {
         self.part = self.scan.place_of(part);
-        self.starts = starts_of(part.granules());
     }
     fn note(&mut self, kept: &BooleanArray) -> Result<()> {
         let (Some(part), Some(start)) = (self.part, self.start) else {
@@ -242,13 +244,25 @@ impl Chooser {
             wanted: None,
         });
         let moving: Vec<Moving> = moving.collect();
-        let (left, places, ends, error) = (None, None, None, None);
-        Ok(Self { leading, early, schema, fixed, moving, left, index, counts, places, ends, error })
+        Ok(Self {
+            leading,
+            early,
+            schema,
+            fixed,
+            moving,
+            left: None,
+            index,
+            starts: Vec::new(),
+            counts,
+            places: None,
+            ends: None,
+            error: None,
+        })
     }
     /// The same, which also tells where the rows are that it keeps.
     pub(crate) fn telling_places(self, scan: &Scan) -> Self {
-        let (part, starts, start, kept) = (None, Vec::new(), None, Vec::new());
-        Self { places: Some(Places { scan: scan.clone(), part, starts, start, kept }), ..self }
+        let (part, start, kept) = (None, None, Vec::new());
+        Self { places: Some(Places { scan: scan.clone(), part, start, kept }), ..self }
     }
     /// The same, which of each part wants rows until one is left.
     pub(crate) fn until_a_row(self) -> Self {
@@ -290,7 +304,12 @@ impl Chooser {
         is_early: bool,
     ) -> Result<BooleanArray> {
         for fixed in &self.fixed[usize::from(!is_early)] {
-            kept = also(fixed, rows, kept)?;
+            if kept.true_count() == 0 {
+                break;
+            }
+            // To compare numbers takes less than to pick out the rows that are left, and cannot fail.
+            kept =
+                if is_early { and(&kept, &holds(fixed, rows)?)? } else { also(fixed, rows, kept)? };
         }
         for moving in self.moving.iter_mut().filter(|it| it.is_early == is_early) {
             moving.look();
@@ -303,6 +322,12 @@ impl Chooser {
             kept = and(&kept, &wanted)?;
         }
         Ok(kept)
+    }
+    fn skip(&self, granules: &Range<usize>) {
+        let start = |granule| self.starts.get(granule).copied().unwrap_or_default();
+        let rows = start(granules.end).saturating_sub(start(granules.start));
+        self.counts.granules.add(granules.len());
+        self.counts.skipped.add(usize::try_from(rows).unwrap_or(usize::MAX));
     }
     fn count(&self, rows: &RecordBatch, kept: &BooleanArray) {
         self.counts.rows.add(kept.len() - kept.true_count());
@@ -345,6 +370,7 @@ fn true_of(filter: &Arc<dyn PhysicalExpr>, values: &ArrayRef) -> Result<BooleanA
 impl ScanFilter for Chooser {
     fn opens(&mut self, part: &Part) {
         self.index.open(part, &self.schema);
+        self.starts = starts_of(part.granules());
         if let Some(places) = &mut self.places {
             places.open(part);
         }
@@ -357,11 +383,11 @@ impl ScanFilter for Chooser {
     }
     fn wants(&mut self, granules: &Range<usize>) -> bool {
         if let Some(places) = &mut self.places {
-            places.start = places.starts.get(granules.start).copied();
+            places.start = self.starts.get(granules.start).copied();
             places.kept.clear();
         }
         if self.ends.as_ref().is_some_and(Ends::are_read) {
-            self.counts.granules.add(granules.len());
+            self.skip(granules);
             return false;
         }
         let Some(bounds) = &self.index.entries else { return true };
@@ -379,7 +405,7 @@ impl ScanFilter for Chooser {
                 wanted.get(granules.clone()).is_none_or(|wanted| wanted.contains(&true))
             });
         if !is_wanted {
-            self.counts.granules.add(granules.len());
+            self.skip(granules);
         }
         is_wanted
     }

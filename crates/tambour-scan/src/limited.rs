@@ -396,5 +396,5 @@ fn completed(
     let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
     let columns = sources.iter().map(column).collect();
     let whole = RecordBatch::try_new_with_options(schema, columns, &options)?;
-    Ok((whole, Read { rows: 0, bytes, compressed, ended: 0 }))
+    Ok((whole, Read { rows: 0, bytes, compressed, skipped: 0, ended: 0 }))
 }

@@ -53,6 +53,34 @@ fn query() -> impl Strategy<Value = String> {
     })
 }
 
+/// Queries for the first rows of an order, which `id` makes one.
+fn top() -> impl Strategy<Value = String> {
+    let key = select(vec!["k", "x", "n", "s", "l", "d", "e", "u", "ip", "x * k", "-k"]);
+    let order = select(vec!["", " DESC", " NULLS FIRST", " DESC NULLS FIRST"]);
+    let keys = prop::collection::vec((key, order), 1..3);
+    let condition = select(vec!["", " WHERE k > 650", " WHERE s LIKE 'text 1%'", " WHERE n < 9"]);
+    (keys, condition, 1..60_u32).prop_map(|(keys, condition, limit)| {
+        let keys: Vec<String> = keys.iter().map(|(key, order)| format!("{key}{order}")).collect();
+        let keys = keys.join(", ");
+        format!("SELECT id, k, x, n, s FROM t{condition} ORDER BY {keys}, id LIMIT {limit}")
+    })
+}
+
+#[test]
+fn the_first_rows_of_random_orders_are_the_same() {
+    let root = tables();
+    let alone = alone(root.path());
+    let workers = workers(2, root.path());
+    let config = Config { cases: 60, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config)
+        .run(&top(), |query| {
+            let expected = answer(&alone, &query).unwrap().0;
+            prop_assert_eq!(&answer(&workers.session, &query).unwrap().0, &expected, "{}", query);
+            Ok(())
+        })
+        .unwrap();
+}
+
 #[test]
 fn random_queries_have_one_answer() {
     let root = tables();

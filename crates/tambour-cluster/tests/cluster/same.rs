@@ -133,7 +133,26 @@ fn explain_shows_stages_and_their_work() {
     assert!(plan.contains("Aggregate in the scan by l: count()"), "{plan}");
     let query = "EXPLAIN ANALYZE SELECT l, count() FROM t GROUP BY l";
     let plan = answer(&workers.session, query).unwrap().0.join("\n");
-    assert!(plan.contains("Read t  [") && plan.contains("Stage 1"), "{plan}");
+    // Each row once, though two workers tell of their shares.
+    let rows = answer(&workers.session, "SELECT count() FROM t").unwrap().0.join("");
+    let read = format!("Read t  [{rows} rows");
+    assert!(plan.contains(&read) && plan.contains("Stage 1"), "{plan}");
+}
+
+#[test]
+fn a_worker_leaves_out_what_a_top_ten_cannot_want() {
+    let root = tables();
+    let (alone, workers) = (alone(root.path()), workers(2, root.path()));
+    let all = answer(&alone, "SELECT id FROM t").unwrap().1.rows;
+    let query = "SELECT id, x FROM t WHERE s LIKE 'text%' ORDER BY k, x DESC, id LIMIT 10";
+    let expected = answer(&alone, query).unwrap().0;
+    let (got, read) = answer(&workers.session, query).unwrap();
+    assert_eq!(got, expected);
+    assert!(read.rows < all, "{} of {all}", read.rows);
+    answer(&workers.session, "SET tambour.scan_dynamic_filters = false").unwrap();
+    let (got, read) = answer(&workers.session, query).unwrap();
+    assert_eq!(got, expected);
+    assert_eq!(read.rows, all);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A scan whose texts are handed out as bytes, as far as those above it and its filters can do with that.
 
 use super::stream::{ScanStream, State};
-use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED, TambourScanExec};
+use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED, SKIPPED_ROWS, TambourScanExec};
 use crate::late::{Chooser, Counts};
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::looked_at;
@@ -147,7 +147,7 @@ impl TambourScanExec {
         (lengths != self.lengths).then(|| Self { lengths, ..self.clone() })
     }
 
-    fn is_text(&self, place: usize) -> bool {
+    pub(super) fn is_text(&self, place: usize) -> bool {
         let field = self.read.fields().get(place);
         field.is_some_and(|it| matches!(it.data_type(), DataType::Utf8View | DataType::BinaryView))
     }
@@ -180,8 +180,12 @@ impl TambourScanExec {
         let is_held = !filters.fixed.is_empty() && filters.moving.is_empty();
         let gathered =
             is_held.then(|| BatchCoalescer::new(Arc::clone(&self.schema), self.scan.batch_rows));
-        let counts =
-            Counts { granules: count(SKIPPED), rows: count(FILTERED), bytes: count(DECODED) };
+        let counts = Counts {
+            granules: count(SKIPPED),
+            skipped: count(SKIPPED_ROWS),
+            rows: count(FILTERED),
+            bytes: count(DECODED),
+        };
         let asks_once = options.scan_dictionaries;
         let chooser = (self.places || self.is_of_ends || !filters.is_empty())
             .then(|| Chooser::new(filters, &self.table, &self.read, counts, asks_once))

@@ -1,13 +1,17 @@
 //! A scan that another process runs: what is sent of it, how it is put together again over the table as that process sees it,
 //! and what is told back.
 
-use super::{COMPRESSED, DECODED, ENDED, FILTERED, TambourScanExec, external, properties};
+use super::{COMPRESSED, DECODED, ENDED, FILTERED, SKIPPED_ROWS, TambourScanExec};
+use super::{external, properties};
 use crate::late::Filters;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::{Result, Statistics, exec_err};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::metrics::{
+    ExecutionPlanMetricsSet, Label, MetricBuilder, MetricsSet,
+};
 use datafusion::physical_plan::{ExecutionPlan, PhysicalExpr};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tambour_part::types::{Strings, arrow_schema};
 use tambour_table::Table;
@@ -15,6 +19,9 @@ use tambour_table::scan::{Pruned, Scan};
 
 /// Rows per batch that are asked of another process at most; room for them is taken at once.
 const BATCH_ROWS_MAX: usize = 1 << 20;
+
+/// Label of metrics that another process has told.
+const TOLD: &str = "told";
 
 /// Metric: rows that all shares of a scan read at most.
 const PLANNED: &str = "rows_planned";
@@ -29,6 +36,8 @@ pub struct Sent {
     /// The columns that are handed out, by their places among those that are read.
     output: Vec<usize>,
     is_reversed: bool,
+    /// The columns of which only lengths are asked for, by their places among those that are read.
+    lengths: BTreeSet<usize>,
     pruned: Pruned,
 }
 
@@ -37,6 +46,8 @@ pub struct Sent {
 pub struct Read {
     /// Rows, also those that a filter dropped.
     pub rows: u64,
+    /// Rows of granules that were left out while it ran.
+    pub skipped: u64,
     /// Bytes after decompression.
     pub bytes: u64,
     /// Bytes before decompression.
@@ -53,11 +64,23 @@ impl Read {
         let rows = metrics.output_rows().map_or(0, |rows| rows as u64);
         Self {
             rows: rows + named(FILTERED),
+            skipped: named(SKIPPED_ROWS),
             bytes: named(DECODED),
             compressed: named(COMPRESSED),
             ended: named(ENDED),
         }
     }
+}
+
+/// The metrics without what [`TambourScanExec::tell`] was told, for those who have them from the other process, too.
+pub fn untold(metrics: &MetricsSet) -> MetricsSet {
+    let mut own = MetricsSet::new();
+    let is_told = |label: &Label| label.name() == TOLD;
+    metrics
+        .iter()
+        .filter(|it| !it.labels().iter().any(is_told))
+        .for_each(|it| own.push(Arc::clone(it)));
+    own
 }
 
 /// What pruning left of the table of a node that stands for a scan; `None` of other nodes.
@@ -76,6 +99,7 @@ impl TambourScanExec {
             columns: types(&self.table, &self.scan),
             output: self.output.to_vec(),
             is_reversed: self.is_reversed,
+            lengths: self.lengths.clone(),
             pruned: self.pruned,
         };
         (sent, &self.filters.fixed)
@@ -96,7 +120,7 @@ impl TambourScanExec {
         sent: Sent,
         filters: Vec<Arc<dyn PhysicalExpr>>,
     ) -> Result<Self> {
-        let Sent { scan, columns, output, is_reversed, pruned } = sent;
+        let Sent { scan, columns, output, is_reversed, lengths, pruned } = sent;
         let found = types(&table, &scan);
         if found != columns {
             return exec_err!(
@@ -110,9 +134,9 @@ impl TambourScanExec {
         scan.check(&table).map_err(external)?;
         let read = Self::read_schema(&scan, &table)?;
         let schema = Arc::new(read.project(&output)?);
-        Ok(Self {
+        let received = Self {
             note: None,
-            lengths: std::collections::BTreeSet::new(),
+            lengths,
             properties: properties(&table, &scan, &schema),
             all: Arc::new(Statistics::new_unknown(&read)),
             filters: Filters { fixed: filters, ..Filters::default() },
@@ -127,7 +151,11 @@ impl TambourScanExec {
             is_of_ends: false,
             places: false,
             projection: None,
-        })
+        };
+        if !received.lengths.iter().all(|place| received.is_text(*place)) {
+            return exec_err!("the scan is not one that is sent: lengths of what is not a text");
+        }
+        Ok(received)
     }
 
     /// The scan divided among workers, in their order. What [`TambourScanExec::tell`] is told of a share counts for the whole.
@@ -158,11 +186,12 @@ impl TambourScanExec {
 
     /// Adds what another process has read to the metrics.
     pub fn tell(&self, read: &Read) {
-        let metrics = &self.metrics;
         let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        MetricBuilder::new(metrics).output_rows(0).add(size(read.rows));
-        MetricBuilder::new(metrics).counter(DECODED, 0).add(size(read.bytes));
-        MetricBuilder::new(metrics).counter(COMPRESSED, 0).add(size(read.compressed));
+        let told = || MetricBuilder::new(&self.metrics).with_label(Label::new(TOLD, ""));
+        told().output_rows(0).add(size(read.rows));
+        told().counter(SKIPPED_ROWS, 0).add(size(read.skipped));
+        told().counter(DECODED, 0).add(size(read.bytes));
+        told().counter(COMPRESSED, 0).add(size(read.compressed));
     }
 
     /// What was read so far.

@@ -23,7 +23,7 @@ pub(super) struct Stages {
     pub(super) leading: Vec<usize>,
     /// How many of them that is; 0 if they are all.
     pub(super) early: usize,
-    /// The conditions of each group, each asked of the rows that those before it leave.
+    /// The conditions of each group. Those of the first are asked of all rows, the others of the rows that are left.
     pub(super) fixed: [Vec<Arc<dyn PhysicalExpr>>; 2],
 }
 
@@ -51,8 +51,7 @@ impl Stages {
         let (count, leading) = (early.len(), early.iter().copied().chain(late).collect());
         let together = |some: Vec<_>| (!some.is_empty()).then(|| conjunction(some));
         let others = [second, last].into_iter().filter_map(together).collect();
-        let fixed = [together(first).into_iter().collect(), others];
-        Self { leading, early: count, fixed }
+        Self { leading, early: count, fixed: [first, others] }
     }
 }
 
