@@ -8,7 +8,7 @@ use crate::scan_options::ScanOptions;
 use crate::texts::as_texts;
 use crate::texts::dictionary::over_dictionaries;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -21,10 +21,11 @@ use datafusion::physical_plan::aggregates::{
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, Count, ExecutionPlanMetricsSet, MetricBuilder,
 };
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PhysicalExpr};
-use futures::stream::{self, Stream, StreamExt};
+use futures::stream::{self, Stream, StreamExt, TryStreamExt};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,10 +34,6 @@ const WIDE: &str = "wide_keys";
 
 /// The part of the memory that the tables of one stage may take together: the engine, which takes over above that, can spill.
 const MEMORY_SHARE: usize = 4;
-
-/// Rows after which a first stage looks whether it groups any, and how many groups of a hundred rows are too many.
-const PROBE_ROWS: usize = 100_000;
-const PROBE_GROUPS: usize = 80;
 
 /// Aggregates whose state for a single row costs no more than the row.
 const CHEAP: &[&str] = &["count", "sum", "avg", "min", "max"];
@@ -129,8 +126,10 @@ pub(super) fn run(
         context: Arc::clone(&context),
     };
     let rows = context.session_config().batch_size();
+    let handed = groups.baseline.output_rows().clone();
     let state = State::Grouping(Box::new(groups), input);
     let batches = stream::try_unfold(state, move |state| next(state, rows));
+    let batches = batches.inspect_ok(move |batch: &RecordBatch| handed.add(batch.num_rows()));
     let schema = whole.unwrap_or(stock).schema();
     Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
 }
@@ -188,7 +187,6 @@ impl Groups {
         let rest = rest(&self.stock, batch, input, &self.context_of_rest())?;
         let groups = self.hand_out()?;
         let Some(whole) = &self.whole else {
-            self.baseline.record_output(groups.num_rows());
             return Ok(State::Handing(groups, 0, Some(rest)));
         };
         let states = slices(groups, rows).chain(rest);
@@ -212,11 +210,14 @@ impl Groups {
         self.stock.mode().input_mode() == AggregateInputMode::Partial
     }
 
-    /// True for a first stage that has nearly as many groups as rows.
+    /// True for a first stage that has nearly as many groups as rows, by the measures of the engine's own.
     fn is_useless(&self) -> bool {
+        let execution = &self.context.session_config().options().execution;
         let is_first = self.whole.is_none() && !self.is_last();
-        let groups = self.count.saturating_mul(100);
-        is_first && self.rows >= PROBE_ROWS && groups / PROBE_GROUPS > self.rows
+        is_first
+            && self.rows >= execution.skip_partial_aggregation_probe_rows_threshold
+            && self.count as f64
+                > self.rows as f64 * execution.skip_partial_aggregation_probe_ratio_threshold
     }
 
     fn is_damaged(&self) -> bool {
@@ -314,7 +315,6 @@ impl Groups {
     /// All groups, as the next stage wants them: where there is none, with their results.
     fn finished(&mut self) -> Result<RecordBatch> {
         let last = self.whole.as_ref().or_else(|| self.is_last().then_some(&self.stock));
-        self.baseline.record_output(self.count);
         let Some(schema) = last.map(|it| it.schema()) else { return self.hand_out() };
         let mut columns = self.key_values()?;
         for accumulator in &mut self.accumulators {
@@ -378,24 +378,49 @@ fn once(rows: SendableRecordBatchStream) -> Result<Arc<dyn ExecutionPlan>> {
     Ok(Arc::new(StreamingTableExec::try_new(schema, vec![partition], None, [], false, None)?))
 }
 
-/// The rows of a scan right below, with texts that only are keys as bytes; none if there are no such texts.
+/// The rows of a scan below, with texts that only are keys as bytes; none if there are no such texts. Between them may be one operator
+/// that computes columns and hands on these texts as they are.
 pub(super) fn as_bytes(
     stock: &AggregateExec,
     partition: usize,
     context: &Arc<TaskContext>,
 ) -> Result<Option<SendableRecordBatchStream>> {
-    let Some(scan) = stock.input().downcast_ref::<TambourScanExec>() else { return Ok(None) };
     let keys = stock.group_expr().input_exprs();
-    let (bare, other): (Vec<_>, Vec<_>) =
-        keys.iter().partition(|key| key.downcast_ref::<Column>().is_some());
-    let places = |expressions: Vec<&Arc<dyn PhysicalExpr>>| -> BTreeSet<usize> {
-        expressions.into_iter().flat_map(collect_columns).map(|it| it.index()).collect()
-    };
+    let (bare, other): (Vec<_>, Vec<_>) = keys.iter().partition(|key| key.is::<Column>());
     let arguments = aggregate_expressions(stock.aggr_expr(), &AggregateMode::Partial, 0)?;
     let filters = stock.filter_expr().iter().flatten();
-    let others = other.into_iter().chain(arguments.iter().flatten()).chain(filters).collect();
+    let others = other.into_iter().chain(arguments.iter().flatten()).chain(filters);
     let accepted = &places(bare) - &places(others);
-    scan.execute_as_bytes(partition, context, &accepted)
+    if let Some(scan) = stock.input().downcast_ref::<TambourScanExec>() {
+        return scan.execute_as_bytes(partition, context, &accepted);
+    }
+    let Some(computing) = stock.input().downcast_ref::<ProjectionExec>() else { return Ok(None) };
+    let Some(scan) = computing.input().downcast_ref::<TambourScanExec>() else { return Ok(None) };
+    let columns: Vec<_> = computing.expr().iter().map(|it| Arc::clone(&it.expr)).collect();
+    let is_key = |(place, column): &(usize, &Arc<dyn PhysicalExpr>)| {
+        accepted.contains(place) && column.is::<Column>()
+    };
+    let (bare, other): (Vec<_>, Vec<_>) = columns.iter().enumerate().partition(is_key);
+    let column = |(_, column)| column;
+    let accepted = &places(bare.into_iter().map(column)) - &places(other.into_iter().map(column));
+    let Some(rows) = scan.execute_as_bytes(partition, context, &accepted)? else { return Ok(None) };
+    let texts = computing.schema();
+    let fields = columns.iter().zip(texts.fields()).map(|(column, field)| {
+        let data_type = column.data_type(&rows.schema())?;
+        Ok(Arc::new(field.as_ref().clone().with_data_type(data_type)))
+    });
+    let schema = Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?));
+    let handed = Arc::clone(&schema);
+    let rows = rows.map(move |batch| {
+        let columns = evaluated(&columns, &batch?)?;
+        Ok(RecordBatch::try_new(Arc::clone(&handed), columns)?)
+    });
+    Ok(Some(Box::pin(RecordBatchStreamAdapter::new(schema, rows))))
+}
+
+/// The places of all columns that some expressions look at.
+fn places<'a>(expressions: impl IntoIterator<Item = &'a Arc<dyn PhysicalExpr>>) -> BTreeSet<usize> {
+    expressions.into_iter().flat_map(collect_columns).map(|it| it.index()).collect()
 }
 
 pub(super) fn evaluated(
