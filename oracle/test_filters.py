@@ -12,13 +12,18 @@ FROM numbers({}, 6000)"""
 
 SAFE = ["u8 > {small}", "u8 != 0", "{small} >= u8", "i16 < {number}", "{number} < i16", "u64 > 9000000000000000000", "n = {small}", "n IS NULL", "NOT n > {small}", "d > '2024-0{digit}-01'",
         "t < '2024-01-01 0{digit}:00:00'", "s = ''", "s != ''", "s != 'a'", "w LIKE '%{digit}%'", "w IN ('word 1', 'word {digit}')", "l = 'red'", "l != ''", "e = 'x'", "b",
-        "i16 BETWEEN -{number} AND {number}", "u8 IN (1, 3, {small})", "(u8 = {small} OR s = 'a')", "NOT (b AND l = 'red')"]
+        "i16 BETWEEN -{number} AND {number}", "u8 IN (1, 3, {small})", "(u8 = {small} OR s = 'a')", "NOT (b AND l = 'red')",
+        "u8 IS NOT DISTINCT FROM n", "n IS DISTINCT FROM {small}"]
 # True where u8 is not 0 and the text is not empty; elsewhere they fail, or would.
 RISKY = ["intDiv(100, u8) > {small}", "100 % u8 < {small}", "intDiv(60, length(s)) < {number}"]
 OTHER = ["length(s) > {digit}", "lower(w) != 'word 1'", "has(a, 1)", "startsWith(s, 'a')", "length(a) < 2", "toYear(d) = 2024", "abs(i16) > {number}"]
 SHAPES = ["SELECT count(), sum(id), max(w) FROM {} WHERE {w}", "SELECT id, s, w FROM {} WHERE {w} ORDER BY id LIMIT 7", "SELECT id, l FROM {} WHERE {w} ORDER BY id DESC LIMIT 5",
           "SELECT w, id FROM {} WHERE {w} ORDER BY w, id LIMIT 6", "SELECT i16, id FROM {} WHERE {w} ORDER BY i16 DESC, id LIMIT 6", "SELECT l, e, count(), min(s) FROM {} WHERE {w} GROUP BY l, e ORDER BY l, e",
           "SELECT count() FROM {} AS x JOIN (SELECT id FROM {} WHERE u8 = 3) AS y ON x.id = y.id WHERE {w}"]
+
+
+# What rows are ordered by: some are computed from others.
+ORDERED = ["n * u8", "n", "u8", "i16", "i16 + u8", "-n", "id % 3", "w", "length(s)", "toYear(d)", "d", "u8 * 2", "l", "concat(l, s)", "s"]
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +50,25 @@ def drawn(chance):
     return text
 
 
+def first_rows(chance):
+    keys = [f"{it}{chance.choice(['', ' DESC', ' NULLS FIRST', ' DESC NULLS FIRST'])}" for it in chance.sample(ORDERED, chance.randint(1, 3))]
+    keys.insert(chance.randint(1, len(keys)), "id")
+    return f"SELECT id, l, w FROM {{}} WHERE {drawn(chance)} ORDER BY {', '.join(keys)} LIMIT {chance.randint(1, 12)}"
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_conditions_in_any_order(server, tambour, table, seed):
     chance = random.Random(seed)
-    statements = [chance.choice(SHAPES).replace("{w}", drawn(chance)) for _ in range(40)]
+    compare(server, tambour, table, [chance.choice(SHAPES).replace("{w}", drawn(chance)) for _ in range(40)])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_first_rows_of_computed_orders(server, tambour, table, seed):
+    chance = random.Random(seed + 100)
+    compare(server, tambour, table, [first_rows(chance) for _ in range(40)])
+
+
+def compare(server, tambour, table, statements):
     asked = "SET aggregate_functions_null_for_empty = 0;\n" + ";\n".join(f"SELECT '-- {at}';\n" + it.replace("{}", "t") for at, it in enumerate(statements))
     expected = [server.run(it.replace("{}", "filters.t")) for it in statements]
     assert sum(bool(it) for it in expected) > 20

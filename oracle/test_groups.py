@@ -17,6 +17,7 @@ AGGREGATES = [
     "groupArrayMovingSum(few), groupArrayMovingSum(3)(n)", "argMax((few, s), n), argMin((s, f), (t, n)), argMin([few], n)", "max((f, s)), min((t, few, l)), max([few, n % 11])",
     "max((ns, few)), min([ns])", "argMax((k, s), n), argMax([l], n), argMaxIf((k, l), n, n >= 0)", "arraySort(groupUniqArray(s)), arraySort(groupUniqArray(few))",
     "arraySort(groupUniqArrayIf(l, few < 3)), arraySort(groupUniqArray(ns)), length(groupUniqArray((s, few)))", "arraySort(groupUniqArray(f)), arraySort(groupUniqArray(toDate(t))), length(groupUniqArray([s]))",
+    "sum(n * (1 - few)), sum(n * (1 - few) * (1 + few)), count()", "sum(length(s) * (1 - few)), max(length(s) * (1 - few) + n), min(s)",
 ]
 KEYS = ["k", "few", "l", "s, few"]
 

@@ -64,15 +64,14 @@ impl BroadcastSmaller {
     fn is_cheaper(&self, join: &HashJoinExec) -> Result<bool> {
         let [sent, kept] = [size_of(join.left())?, size_of(join.right())?];
         let (Some((sent, bytes)), Some((kept, _))) = (sent, kept) else { return Ok(false) };
-        let is_larger = sent.saturating_mul(self.workers) <= kept.saturating_mul(2);
-        Ok(sent <= ROWS_MAX && bytes <= BYTES_MAX && is_larger)
+        let is_worth_it = sent.saturating_mul(self.workers) <= kept.saturating_mul(2);
+        Ok(sent <= ROWS_MAX && bytes <= BYTES_MAX && is_worth_it)
     }
 }
 
-/// Rows and bytes that an input has by its statistics, if they say how many rows.
+/// Rows and bytes that an input has by its statistics, if they say both.
 fn size_of(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<(usize, usize)>> {
     let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new())?;
     let value = |precision: &Precision<usize>| precision.get_value().copied();
-    let rows = value(&statistics.num_rows);
-    Ok(rows.map(|rows| (rows, value(&statistics.total_byte_size).unwrap_or(0))))
+    Ok(value(&statistics.num_rows).zip(value(&statistics.total_byte_size)))
 }

@@ -235,11 +235,13 @@ fn compare(plan: &Arc<dyn ExecutionPlan>, told: &TaskMetrics, worker: &str) -> R
             check(scan, &read, worker)?;
             scan.tell(&read);
             let together = scan.read();
-            let (together, planned) = (together.rows + together.skipped, scan.planned_together());
-            if planned.is_some_and(|planned| together > planned) {
+            let together = together.rows.saturating_add(together.skipped);
+            if let Some(planned) = scan.planned_together()
+                && together > planned
+            {
                 let table = scan.table().name();
                 return Err(exec_datafusion_err!(
-                    "the workers read or skipped {together} rows of table {table}, the plan has {planned:?}"
+                    "the workers read or skipped {together} rows of table {table}, the plan has {planned}"
                 ));
             }
         }
@@ -269,7 +271,7 @@ fn size(plan: &Arc<dyn ExecutionPlan>) -> Result<usize> {
 fn check(scan: &TambourScanExec, read: &Read, worker: &str) -> Result<()> {
     let most = scan.planned_rows_max();
     let is_ended = read.ended >= scan.scan().partitions.len() as u64;
-    let seen = read.rows + read.skipped;
+    let seen = read.rows.saturating_add(read.skipped);
     let is_short = is_ended && scan.planned_rows().is_some_and(|rows| seen < rows);
     if seen > most || is_short {
         return Err(exec_datafusion_err!(

@@ -7,7 +7,7 @@
 
 use crate::found;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, exec_datafusion_err};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
@@ -131,9 +131,9 @@ impl ExecutionPlan for GuardExec {
         let mut stream = RecordBatchReceiverStreamBuilder::new(self.schema(), BATCHES);
         let (plan, guard, sender) = (Arc::clone(&self.plan), self.guard.clone(), stream.tx());
         let head = async move {
-            let mut batches = plan.execute(partition, context)?;
+            let mut batches = plan.execute(partition, context).map_err(in_one_line)?;
             while let Some(batch) = batches.next().await {
-                if sender.send(Ok(batch?)).await.is_err() {
+                if sender.send(Ok(batch.map_err(in_one_line)?)).await.is_err() {
                     // Nobody listens any more.
                     break;
                 }
@@ -154,8 +154,19 @@ impl ExecutionPlan for GuardExec {
     }
 }
 
+/// An error with its causes in its text, if it is one of a table: on the wire it has no others.
+fn in_one_line(error: DataFusionError) -> DataFusionError {
+    let DataFusionError::External(root) = error.find_root() else { return error };
+    let causes = std::iter::successors(root.source(), |cause| cause.source());
+    let text = causes.fold(root.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    });
+    exec_datafusion_err!("{text}")
+}
+
 /// The error for a panic.
-fn panicked(panic: &(dyn Any + Send)) -> datafusion::error::DataFusionError {
+fn panicked(panic: &(dyn Any + Send)) -> DataFusionError {
     let said = panic.downcast_ref::<&str>().copied();
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     exec_datafusion_err!("it panicked: {}", said.unwrap_or("without a message"))

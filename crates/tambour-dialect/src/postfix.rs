@@ -1,4 +1,5 @@
-//! Operators that the parser library does not know: `t.1`, `t.1[2]`, `c ? a : b`, `a MOD b`, `a DIV b`.
+//! Operators that the parser library does not know: `t.1`, `t.1[2]`, `c ? a : b`, `a MOD b`, `a DIV b`. And `a IS NOT DISTINCT FROM b`,
+//! after which it would take `b AND c` for one side.
 
 use super::lexical::is_word;
 use super::{call, within};
@@ -12,6 +13,8 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 const ELEMENT: u8 = 100;
 /// As `*` and `/`.
 const PRODUCT: u8 = 40;
+/// As `=`.
+const COMPARISON: u8 = 20;
 /// Less than OR.
 const CHOICE: u8 = 3;
 /// Less than all others.
@@ -26,6 +29,8 @@ enum Operator {
     Choice,
     Modulo,
     WholeQuotient,
+    /// IS DISTINCT FROM; true with NOT.
+    Distinct(bool),
     /// The name of a part of an expression.
     Name,
 }
@@ -52,8 +57,17 @@ fn operator(parser: &Parser<'_>) -> Option<Operator> {
                 _ => Some(operator),
             }
         }
+        token if is_word(token, "IS") => is_distinct(parser).map(Operator::Distinct),
         _ => None,
     }
+}
+
+/// Looks for IS DISTINCT FROM; true with NOT.
+fn is_distinct(parser: &Parser<'_>) -> Option<bool> {
+    let is = |place: usize, word: &str| is_word(&parser.peek_nth_token_ref(place).token, word);
+    let is_not = is(1, "NOT");
+    let place = 1 + usize::from(is_not);
+    (is(place, "DISTINCT") && is(place + 1, "FROM")).then_some(is_not)
 }
 
 /// The precedence of the operator at the parser's position, if it is one of these.
@@ -63,6 +77,7 @@ pub(super) fn precedence(parser: &Parser<'_>) -> Option<u8> {
         Some(Operator::Choice) => Some(CHOICE),
         Some(Operator::Name) => Some(NAME),
         Some(Operator::Modulo | Operator::WholeQuotient) => Some(PRODUCT),
+        Some(Operator::Distinct(_)) => Some(COMPARISON),
         // A colon ends the middle of a choice; it is no operator here.
         None => (parser.peek_token_ref().token == Token::Colon).then_some(0),
     }
@@ -80,6 +95,14 @@ pub(super) fn parse(parser: &mut Parser<'_>, expr: &Expr) -> Option<Result<Expr,
         Operator::Subscript => subscript(parser, expr),
         Operator::Choice => choice(parser, expr),
         Operator::Name => parser.parse_identifier().map(|name| within::marked(expr.clone(), name)),
+        Operator::Distinct(is_not) => {
+            for _ in 0..2 + usize::from(is_not) {
+                parser.next_token();
+            }
+            let make = if is_not { Expr::IsNotDistinctFrom } else { Expr::IsDistinctFrom };
+            let right = parser.parse_subexpr(COMPARISON);
+            right.map(|right| make(Box::new(expr.clone()), Box::new(right)))
+        }
         Operator::WholeQuotient => parser
             .parse_subexpr(PRODUCT)
             .map(|right| Expr::Function(call::call("intDiv", vec![expr.clone(), right]))),

@@ -21,12 +21,12 @@ use crate::statistics;
 use arrow::array::{Array, AsArray};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType as ArrowType, Field, Schema, SchemaRef};
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{ColumnStatistics, Result, Statistics};
 use datafusion::config::ConfigOptions;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::Column as ColumnExpr;
+use datafusion::physical_expr::expressions::{Column as ColumnExpr, DynamicFilterPhysicalExpr};
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{
@@ -508,7 +508,8 @@ impl ExecutionPlan for TambourScanExec {
         }
         let (mut filters, mut answers) = (Vec::new(), Vec::new());
         for parent in &result.parent_filters {
-            let is_taken = phase == FilterPushdownPhase::Pre || !self.is_of_nested(&parent.filter);
+            let is_taken = phase == FilterPushdownPhase::Pre
+                || !self.is_of_nested(&parent.filter) && !is_within_itself(&parent.filter)?;
             answers.push(if is_taken { PushedDown::Yes } else { PushedDown::No });
             filters.extend(is_taken.then(|| Arc::clone(&parent.filter)));
         }
@@ -573,6 +574,24 @@ impl TambourScanExec {
         scan.ordered = false;
         SortOrderPushdownResult::Inexact { inner: Arc::new(reversed.with_scan(scan)) }
     }
+}
+
+/// True for a condition that is found while a query runs over values of which one is computed from another: for `ORDER BY a * b, a`.
+/// When its columns move, the engine puts the new place of `a` into `a * b` and does not know that any more.
+fn is_within_itself(filter: &Arc<dyn PhysicalExpr>) -> Result<bool> {
+    filter.exists(|node| {
+        let Some(found) = node.downcast_ref::<DynamicFilterPhysicalExpr>() else {
+            return Ok(false);
+        };
+        let values = found.children();
+        let is_below = |value: &&Arc<dyn PhysicalExpr>, outer: &Arc<dyn PhysicalExpr>| {
+            outer
+                .children()
+                .into_iter()
+                .any(|below| below.exists(|it| Ok(it.as_ref() == value.as_ref())).unwrap_or(true))
+        };
+        Ok(values.iter().any(|value| values.iter().any(|outer| is_below(value, outer))))
+    })
 }
 
 fn external(error: TableError) -> DataFusionError {

@@ -307,7 +307,7 @@ impl Chooser {
             if kept.true_count() == 0 {
                 break;
             }
-            // To compare numbers takes less than to pick out the rows that are left, and cannot fail.
+            // To compare numbers takes less than to pick out the rows that are left, and what is early cannot fail (`early::is_plain`).
             kept =
                 if is_early { and(&kept, &holds(fixed, rows)?)? } else { also(fixed, rows, kept)? };
         }

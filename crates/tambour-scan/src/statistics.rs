@@ -65,7 +65,7 @@ pub(crate) fn bytes_of(columns: &[ColumnStatistics]) -> Precision<usize> {
     columns.iter().fold(zero, |sum, column| sum.add(&column.byte_size))
 }
 
-/// Bytes of a value in memory; a guess, where they differ from value to value.
+/// Bytes of a value in memory, roughly.
 fn width(data_type: &ArrowType) -> usize {
     match data_type {
         ArrowType::Null => 0,

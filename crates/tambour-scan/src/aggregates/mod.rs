@@ -38,7 +38,7 @@ pub fn functions() -> [ScalarUDF; 2] {
     [distinct::row_bytes(), first::order_bytes()]
 }
 
-/// The engine's rules with ours: this one before it looks for what repeats.
+/// The engine's rules with ours: those that change what is asked for in front, shared sums before it looks for what repeats.
 pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");

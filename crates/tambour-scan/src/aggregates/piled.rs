@@ -161,12 +161,14 @@ impl GroupsAccumulator for Piled {
         let Some(lists) = values.first().and_then(|state| state.as_list_opt::<i32>()) else {
             return Ok(());
         };
-        for (list, group) in lists.iter().zip(group_indices) {
-            let Some(list) = list.filter(|list| !list.is_empty()) else { continue };
-            self.groups.resize(self.groups.len() + list.len(), *group);
-            self.chunks.push(list);
-        }
-        Ok(())
+        let offsets = lists.value_offsets().windows(2);
+        let rows = offsets.zip(group_indices).enumerate().flat_map(|(row, (ends, group))| {
+            // What lies below a NULL is no value.
+            let ends = if lists.is_valid(row) { ends } else { &[0, 0] };
+            let places = ends[0]..ends[1];
+            places.map(|place| (usize::try_from(place).unwrap_or(usize::MAX), *group))
+        });
+        self.add(lists.values(), rows)
     }
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let (values, lengths) = self.emitted(emit_to)?;

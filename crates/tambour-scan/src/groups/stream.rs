@@ -210,14 +210,14 @@ impl Groups {
         self.stock.mode().input_mode() == AggregateInputMode::Partial
     }
 
-    /// True for a first stage that has nearly as many groups as rows, by the measures of the engine's own.
+    /// True for a first stage that has nearly as many groups as rows, by the settings of the engine's own.
     fn is_useless(&self) -> bool {
         let execution = &self.context.session_config().options().execution;
         let is_first = self.whole.is_none() && !self.is_last();
         is_first
             && self.rows >= execution.skip_partial_aggregation_probe_rows_threshold
             && self.count as f64
-                > self.rows as f64 * execution.skip_partial_aggregation_probe_ratio_threshold
+                >= self.rows as f64 * execution.skip_partial_aggregation_probe_ratio_threshold
     }
 
     fn is_damaged(&self) -> bool {

@@ -57,3 +57,21 @@ fn a_limit_stops_the_scan() {
     assert!(analysed.contains("Read t  [10 rows"), "{analysed}");
     assert!(analysed.contains("decoded "), "{analysed}");
 }
+
+#[test]
+fn a_join_holds_the_side_that_a_filter_makes_small() {
+    let fixture = Fixture::new("toYYYYMM(t)", "(k, s, t)");
+    let session = fixture.session(1);
+    // The column that is compared with another, the text: neither makes a side as large as its table.
+    let small = "(SELECT id, s FROM t WHERE x > 85 AND d > '2024-03-20' AND k < id)";
+    let all = "(SELECT id, u FROM t)";
+    for (left, right) in [(small, all), (all, small)] {
+        let plan = plan(
+            &session,
+            &format!("SELECT s, u FROM {left} AS a JOIN {right} AS b ON a.id = b.id"),
+        );
+        let (_, sides) = plan.split_once("the first input is held in memory").unwrap();
+        let held = sides.split("Read t").nth(1).unwrap();
+        assert!(held.contains("filter: "), "{plan}");
+    }
+}
