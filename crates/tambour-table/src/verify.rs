@@ -253,8 +253,22 @@ fn candidates(
     }
 }
 
-/// Verifies one part.
+/// Verifies one part. One whose files are gone may have been moved to its place by a writer: it is looked at there.
 fn look(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    definition: Option<&TableDefinition>,
+    candidate: &Candidate,
+) -> TableVerification {
+    let seen = look_once(storage, path, definition, candidate);
+    let is_gone = |error: &TableError| matches!(error, TableError::Part { cause, .. } if cause.kind() == Kind::NotFound);
+    if matches!(candidate, Candidate::Live(_)) && seen.damage.iter().any(is_gone) {
+        return look_once(storage, path, definition, candidate);
+    }
+    seen
+}
+
+fn look_once(
     storage: &Arc<dyn Storage>,
     path: &Path,
     definition: Option<&TableDefinition>,

@@ -163,7 +163,7 @@ impl GroupsAccumulator for Piled {
         };
         let offsets = lists.value_offsets().windows(2);
         let rows = offsets.zip(group_indices).enumerate().flat_map(|(row, (ends, group))| {
-            // What lies below a NULL is no value.
+            // What lies below a NULL does not count.
             let ends = if lists.is_valid(row) { ends } else { &[0, 0] };
             let places = ends[0]..ends[1];
             places.map(|place| (usize::try_from(place).unwrap_or(usize::MAX), *group))
