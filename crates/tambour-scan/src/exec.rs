@@ -576,8 +576,8 @@ impl TambourScanExec {
     }
 }
 
-/// True for a condition that is found while a query runs over values of which one is computed from another: for `ORDER BY a * b, a`.
-/// When its columns move, the engine puts the new place of `a` into `a * b` and does not know that any more.
+/// True for a condition found while a query runs if one of its values is computed from another, as for `ORDER BY a * b, a`. When its
+/// columns move, the engine replaces `a` first, within `a * b` too, no longer finds `a * b`, and leaves `b` at its old place.
 fn is_within_itself(filter: &Arc<dyn PhysicalExpr>) -> Result<bool> {
     filter.exists(|node| {
         let Some(found) = node.downcast_ref::<DynamicFilterPhysicalExpr>() else {

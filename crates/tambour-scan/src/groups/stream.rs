@@ -378,8 +378,8 @@ fn once(rows: SendableRecordBatchStream) -> Result<Arc<dyn ExecutionPlan>> {
     Ok(Arc::new(StreamingTableExec::try_new(schema, vec![partition], None, [], false, None)?))
 }
 
-/// The rows of a scan below, with texts that only are keys as bytes; none if there are no such texts. Between them may be one operator
-/// that computes columns and hands on these texts as they are.
+/// The rows of the scan below, with texts as bytes if all of them are keys and nothing else; `None` if not. One operator that computes
+/// columns may stand between, if it hands on these texts as they are.
 pub(super) fn as_bytes(
     stock: &AggregateExec,
     partition: usize,
