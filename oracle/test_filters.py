@@ -19,6 +19,7 @@ RISKY = ["intDiv(100, u8) > {small}", "100 % u8 < {small}", "intDiv(60, length(s
 OTHER = ["length(s) > {digit}", "lower(w) != 'word 1'", "has(a, 1)", "startsWith(s, 'a')", "length(a) < 2", "toYear(d) = 2024", "abs(i16) > {number}"]
 SHAPES = ["SELECT count(), sum(id), max(w) FROM {} WHERE {w}", "SELECT id, s, w FROM {} WHERE {w} ORDER BY id LIMIT 7", "SELECT id, l FROM {} WHERE {w} ORDER BY id DESC LIMIT 5",
           "SELECT w, id FROM {} WHERE {w} ORDER BY w, id LIMIT 6", "SELECT i16, id FROM {} WHERE {w} ORDER BY i16 DESC, id LIMIT 6", "SELECT l, e, count(), min(s) FROM {} WHERE {w} GROUP BY l, e ORDER BY l, e",
+          "SELECT l, countIf({w}), sum(w LIKE '%1%' AND {w}) FROM {} GROUP BY l ORDER BY l", "SELECT id, {w} AS c, NOT ({w}) FROM {} ORDER BY c DESC, id LIMIT 9",
           "SELECT count() FROM {} AS x JOIN (SELECT id FROM {} WHERE u8 = 3) AS y ON x.id = y.id WHERE {w}"]
 
 
@@ -41,8 +42,11 @@ def drawn(chance):
     """Some conditions in any order, those that may fail after what keeps them from it."""
     some = chance.sample(SAFE, chance.randint(1, 3)) + chance.sample(OTHER, chance.randint(0, 1))
     chance.shuffle(some)
+    risky = chance.choice(RISKY)
     if chance.random() < 0.4:
-        some = ["u8 != 0", "s != ''", *some, chance.choice(RISKY)]
+        some = ["u8 != 0", "s != ''", *some, risky]
+    elif chance.random() < 0.4:
+        some.append(chance.choice([f"NOT (u8 != 0 AND s != '' AND {risky})", f"(u8 = 0 OR s = '' OR {risky})", f"(s = '' OR n IS NULL OR NOT (u8 != 0 AND n > 3 AND {risky}))"]))
     names = {"{small}": str(chance.randint(0, 10)), "{number}": str(chance.randint(1, 400)), "{digit}": str(chance.randint(1, 9))}
     text = " AND ".join(some)
     for name, value in names.items():

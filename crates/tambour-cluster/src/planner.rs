@@ -14,10 +14,11 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
-use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion_distributed::DistributedExec;
 use std::sync::Arc;
 use tambour_sql::exec::TambourScanExec;
+use tambour_sql::lazily::LazyPlanner;
+use tambour_sql::travel::reads_places;
 
 /// Plans queries; has them divided by the engine's planner where that can be.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl QueryPlanner for Planner {
         if let LogicalPlan::Explain(explain) = plan {
             let physical = self.plan(&explain.plan, state).await?;
             if !is_divided(&physical) {
-                return DefaultPhysicalPlanner::default().create_physical_plan(plan, state).await;
+                return LazyPlanner.create_physical_plan(plan, state).await;
             }
             return Ok(explain::explained(explain, &explain.plan, &physical));
         }
@@ -56,7 +57,7 @@ impl Plans for Planner {
         // With values in their places, filters reach the scans.
         let filled = filled.map(|plan| state.optimize(&plan)).transpose()?;
         let plan = filled.as_ref().unwrap_or(plan);
-        let local = DefaultPhysicalPlanner::default().create_physical_plan(plan, state).await?;
+        let local = LazyPlanner.create_physical_plan(plan, state).await?;
         if sendable(&local, state).is_err() {
             // Something in it has no form on the wire: it runs here, as without workers.
             return Ok(local);
@@ -71,7 +72,12 @@ impl Plans for Planner {
 fn sendable(plan: &Arc<dyn ExecutionPlan>, state: &SessionState) -> Result<()> {
     let mut has_scan = false;
     plan.apply(|node| {
-        has_scan |= node.is::<TambourScanExec>();
+        if let Some(scan) = node.downcast_ref::<TambourScanExec>() {
+            has_scan = true;
+            if reads_places(scan) {
+                return not_impl_err!("columns that say where a row lies");
+            }
+        }
         if let Some(aggregate) = aggregate_of(node) {
             for expr in aggregate.aggr_expr() {
                 let known = state.aggregate_functions().get(expr.fun().name());

@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{
     SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Deref, DerefMut};
 
 /// What is known of tables before planning: their columns by their names.
@@ -26,6 +26,8 @@ pub struct Catalog {
     pub samplings: BTreeMap<String, Sampling>,
     /// The columns that `*` does not stand for, of tables that have such.
     pub hidden: BTreeMap<String, Vec<String>>,
+    /// The tables that have the columns [`crate::PLACES_OF_ROWS`].
+    pub parts: BTreeSet<String>,
     /// The columns that are expressions over others, of tables that have such.
     pub aliases: BTreeMap<String, Vec<Alias>>,
 }

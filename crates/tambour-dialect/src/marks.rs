@@ -4,6 +4,9 @@
 /// The database of tables that are read as if all parts were merged.
 pub const MERGED: &str = "\u{1f}final";
 
+/// The database of tables with the columns that say where a row lies.
+pub const PLACES: &str = "\u{1f}places";
+
 /// The name of the subquery whose rows are a set of tuples.
 pub const SET: &str = "\u{1f}set";
 

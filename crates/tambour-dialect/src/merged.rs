@@ -130,25 +130,32 @@ pub(super) fn translate(table: &mut TableFactor, queries: &Catalog) -> Result<()
         return Ok(());
     }
     with_hints.clear();
+    if args.is_some() || !stands_in(MERGED, name, alias, queries) {
+        return Err(refused(format!("{name} FINAL"), "only tables have parts that can be merged"));
+    }
+    Ok(())
+}
+
+/// Puts the table of this name in another database into its place. False if it is the name of a query.
+pub(super) fn stands_in(
+    database: &str,
+    name: &mut ObjectName,
+    alias: &mut Option<TableAlias>,
+    queries: &Catalog,
+) -> bool {
     let identifier = |part: &ObjectNamePart| part.as_ident().map(|it| it.value.clone());
     let words: Option<Vec<String>> = name.0.iter().map(identifier).collect();
-    let words = words.filter(|_| args.is_none());
-    let known = match words.as_deref() {
-        Some([database, table]) if database == crate::DATABASE => {
-            Some((table.clone(), table.clone()))
-        }
-        Some([database, table]) => Some((format!("{database}.{table}"), table.clone())),
-        Some([table]) if !queries.contains_key(table) => Some((table.clone(), table.clone())),
-        _ => None,
-    };
-    let Some((full, own)) = known else {
-        return Err(refused(format!("{name} FINAL"), "only tables have parts that can be merged"));
+    let (full, own) = match words.as_deref() {
+        Some([database, table]) if database == crate::DATABASE => (table.clone(), table.clone()),
+        Some([database, table]) => (format!("{database}.{table}"), table.clone()),
+        Some([table]) if !queries.contains_key(table) => (table.clone(), table.clone()),
+        _ => return false,
     };
     let quoted = |text: String| Ident::with_quote('"', text);
-    *name = ObjectName::from(vec![quoted(MERGED.to_owned()), quoted(full)]);
+    *name = ObjectName::from(vec![quoted(database.to_owned()), quoted(full)]);
     if alias.is_none() {
         *alias =
             Some(TableAlias { explicit: true, name: quoted(own), columns: Vec::new(), at: None });
     }
-    Ok(())
+    true
 }

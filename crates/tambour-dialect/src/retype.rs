@@ -209,14 +209,21 @@ pub(super) fn number(expr: &mut Expr) {
         // What is cast to Bool by whoever wrote it is a Bool.
         Expr::Cast { .. } => false,
         Expr::Exists { .. } | Expr::RLike { .. } => true,
-        Expr::IsDistinctFrom(..)
-        | Expr::IsNotDistinctFrom(..)
-        | Expr::BinaryOp { op: BinaryOperator::Spaceship, .. } => true,
-        ref other => is_condition(other),
+        ref other => is_condition(other) || compares_nulls(other),
     };
     if is_one {
         *expr = Expr::Function(call::call("toUInt8", vec![call::take(expr)]));
     }
+}
+
+/// Whether it is `IS [NOT] DISTINCT FROM` or `<=>`.
+fn compares_nulls(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::IsDistinctFrom(..)
+            | Expr::IsNotDistinctFrom(..)
+            | Expr::BinaryOp { op: BinaryOperator::Spaceship, .. }
+    )
 }
 
 fn is_predicate(function: &Function) -> bool {
@@ -287,7 +294,7 @@ fn unknown(expr: &Expr, found: &mut Vec<Expr>) {
         Expr::Function(function) if is_predicate(function) => {}
         Expr::Value(value) if !matches!(value.value, Value::Boolean(_)) => {}
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::RLike { .. } => {}
-        other if is_condition(other) => {}
+        other if is_condition(other) || compares_nulls(other) => {}
         other => found.push(other.clone()),
     }
 }

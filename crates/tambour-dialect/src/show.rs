@@ -4,7 +4,7 @@
 use super::grammar::Grammar;
 use super::lexical::{self, closing, is_keyword, is_word, next};
 use super::statement::{Listed, Listing, Task, parsed, path, quoted, reference};
-use crate::marks::MERGED;
+use crate::marks::{MERGED, PLACES};
 use crate::{DATABASE, DialectError};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Query, Statement as Sql};
@@ -321,7 +321,7 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Option<Result<Sql, ParserError>>
     let functions = "SELECT name, is_aggregate, case_insensitive FROM system.functions";
     // Those that nobody types are ours.
     let databases = format!(
-        "SELECT schema_name AS name FROM information_schema.schemata WHERE schema_name <> '{MERGED}'"
+        "SELECT schema_name AS name FROM information_schema.schemata WHERE schema_name NOT IN ('{MERGED}', '{PLACES}')"
     );
     let all = match word.as_str() {
         "TABLES" => "",

@@ -1,10 +1,12 @@
-//! Columns that `*` does not stand for: those that are MATERIALIZED, and ALIAS columns, which are expressions over the others.
+//! Columns that `*` does not stand for: those that are MATERIALIZED, ALIAS columns, which are expressions over the others, and those
+//! that no table stores, such as `_part`.
 
 use super::ambiguous::Scope;
 use super::grammar::Grammar;
-use super::{refused, using};
-use crate::DialectError;
+use super::{merged, refused, using};
+use crate::marks::PLACES;
 use crate::walk::walk;
+use crate::{Catalog, DialectError};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
@@ -17,10 +19,13 @@ use std::ops::ControlFlow;
 /// An ALIAS column: its name, and its expression with its type, as ClickHouse's SQL.
 pub(crate) type Alias = (String, String);
 
+/// The columns that say where a row lies. A table that has such a column of its own keeps it.
+pub const PLACES_OF_ROWS: [&str; 4] = ["_part", "_partition_id", "_table", "_database"];
+
 /// Makes subqueries of tables whose ALIAS columns are asked for, and takes hidden columns out of `*`.
 pub(super) fn translate(query: &mut Query, scope: &Scope<'_>) -> Result<(), DialectError> {
     let catalog = scope.catalog;
-    if catalog.hidden.is_empty() && catalog.aliases.is_empty() {
+    if catalog.hidden.is_empty() && catalog.aliases.is_empty() && catalog.parts.is_empty() {
         return Ok(());
     }
     let mut names = Names::default();
@@ -61,12 +66,27 @@ fn of_select(
                 continue;
             }
             let mut of_table = catalog.hidden.get(&name).cloned().unwrap_or_default();
+            let columns = catalog.get(&name).map_or(&[][..], Vec::as_slice);
+            let places = PLACES_OF_ROWS.iter().filter(|it| !columns.iter().any(|own| own == *it));
+            let places: Vec<String> = places.map(|it| (*it).to_owned()).collect();
+            if catalog.parts.contains(&name)
+                && places.iter().any(|it| names.contains(it))
+                && with_places(factor, scope.queries)
+            {
+                if is_join && has_all {
+                    return Err(refused(
+                        "* of a join beside _part and the like",
+                        "name the columns",
+                    ));
+                }
+                of_table.extend(places);
+            }
             let aliases = catalog.aliases.get(&name).map_or(&[][..], Vec::as_slice);
             if aliases.iter().any(|(column, _)| names.contains(column)) {
                 if is_join && has_all {
                     return Err(refused("* of a join beside an ALIAS column", "name the columns"));
                 }
-                computed(factor, &alias, catalog.get(&name).map_or(&[], Vec::as_slice), aliases)?;
+                computed(factor, &alias, columns, aliases)?;
                 of_table.extend(aliases.iter().map(|(column, _)| column.clone()));
             }
             if !of_table.is_empty() {
@@ -100,6 +120,16 @@ fn named(factor: &TableFactor) -> Option<(String, Ident)> {
     let own = name.0.last()?.as_ident()?.clone();
     let alias = alias.as_ref().map_or_else(|| own.clone(), |alias| alias.name.clone());
     Some((own.value, alias))
+}
+
+/// `t` becomes the table of the same name that has the columns of [`PLACES_OF_ROWS`], unless it is read with FINAL.
+fn with_places(factor: &mut TableFactor, queries: &Catalog) -> bool {
+    match factor {
+        TableFactor::Table { name, alias, args: None, with_hints, .. } if with_hints.is_empty() => {
+            merged::stands_in(PLACES, name, alias, queries)
+        }
+        _ => false,
+    }
 }
 
 /// `t` becomes `(SELECT a, b, a + b AS c FROM t) AS t`.

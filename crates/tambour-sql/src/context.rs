@@ -9,6 +9,7 @@ use crate::functions;
 use crate::generated;
 use crate::guard;
 use crate::merged::{self, Merged};
+use crate::placed::Placed;
 use crate::records::RecordTable;
 use crate::results;
 use crate::system::{self, Registry, SystemTable};
@@ -156,6 +157,8 @@ impl Session {
         if let Some(catalog) = context.catalog(CATALOG) {
             let merged = Merged::new(&registry, strings, batch_rows);
             catalog.register_schema(dialect::marks::MERGED, Arc::new(merged))?;
+            let placed = Placed::new(&registry, strings, batch_rows);
+            catalog.register_schema(dialect::marks::PLACES, Arc::new(placed))?;
         }
         let (handed, write, switches) = (RwLock::default(), options.write, RwLock::default());
         let (database, input) = (options.database.clone(), options.input.clone());
@@ -388,6 +391,8 @@ impl Session {
         let samplings = samplings.collect();
         let mut catalog: dialect::Catalog = tables.iter().cloned().map(own).chain(handed).collect();
         catalog.samplings = samplings;
+        catalog.parts =
+            tables.iter().map(|(name, table)| system::place(name, table).1.to_owned()).collect();
         for (name, table) in &tables {
             let Some(definition) = table.definition() else { continue };
             let name = system::place(name, table).1;

@@ -10,6 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::prelude::SessionContext;
 use std::sync::Arc;
+use tambour_scan::exec::TambourScanExec;
 use tambour_scan::groups::GroupsExec;
 use tambour_scan::groups::runs::RunsExec;
 use tambour_scan::scan_options::ScanOptions;
@@ -33,6 +34,13 @@ pub fn function_text(function: &ScalarUDF) -> Option<String> {
 /// The function of such a form.
 pub fn function_of(text: &str) -> Option<ScalarUDF> {
     travel::function_of(text)
+}
+
+/// Whether a scan reads columns that tables of this session have and others of the same parts may not: `_table` is the name that
+/// a table has here.
+pub fn reads_places(scan: &TambourScanExec) -> bool {
+    let columns = &scan.sent().0.scan.columns;
+    columns.iter().any(|column| tambour_dialect::PLACES_OF_ROWS.contains(&column.as_str()))
 }
 
 /// The engine's operator that an aggregate of ours stands for; `None` of other nodes.

@@ -5,6 +5,7 @@ use crate::{TableError, open, store, unproven};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use tambour_part::part::Seen;
 use tambour_part::types::Column;
 use tambour_part::{BlockCache, Part};
 use tambour_storage::Storage;
@@ -109,6 +110,23 @@ impl Table {
             parts: vec![only],
             places: OnceLock::new(),
         })
+    }
+    /// The same table with more columns, and its parts with what they have of them, by their names.
+    #[must_use]
+    pub fn seen_with(&self, more: Vec<Column>, of_part: &dyn Fn(&str) -> Vec<Seen>) -> Self {
+        let parts = self.parts.iter().zip(&self.names);
+        Self {
+            storage: Arc::clone(&self.storage),
+            path: self.path.clone(),
+            name: self.name.clone(),
+            database: self.database.clone(),
+            definition: self.definition.clone(),
+            columns: self.columns.iter().cloned().chain(more).collect(),
+            names: self.names.clone(),
+            rows: self.rows,
+            parts: parts.map(|(part, name)| Arc::new(part.seen_with(&of_part(name)))).collect(),
+            places: OnceLock::new(),
+        }
     }
     /// The rows of some parts in the order of a projection, as a table with this definition. `None` unless each of these parts has the
     /// projection, with all of its rows, with these columns, and in this order.

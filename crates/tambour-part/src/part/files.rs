@@ -58,6 +58,23 @@ pub(crate) struct PartFiles {
     open: Mutex<HashMap<String, Weak<dyn ReadAt>>>,
 }
 
+impl PartFiles {
+    /// The same files, of which none is open.
+    pub(super) fn again(&self) -> Self {
+        Self {
+            storage: Arc::clone(&self.storage),
+            path: self.path.clone(),
+            damaged: self.damaged,
+            renamed_to: self.renamed_to.clone(),
+            lengths: self.lengths.clone(),
+            directories: self.directories.clone(),
+            sums: self.sums.clone(),
+            sums_hash: self.sums_hash,
+            open: Mutex::default(),
+        }
+    }
+}
+
 /// The hash that `checksums.txt` lists for these bytes.
 pub(crate) fn file_hash(bytes: &[u8]) -> Hash128 {
     let mut hasher = FileHasher::default();

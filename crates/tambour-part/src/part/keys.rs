@@ -1,6 +1,6 @@
 //! What prunes a part: partition values, ranges of columns, the primary index.
 
-use super::{Part, SeenKey, Source, View, single};
+use super::{Derive, Part, SeenKey, Source, View, single};
 use crate::column::read_single;
 use crate::manifest::INDEX_BYTES_MAX;
 use crate::name::escape;
@@ -9,8 +9,10 @@ use crate::stream::whole;
 use crate::types::{DataType, Strings};
 use crate::write::Partition;
 use crate::{PartError, Place};
-use arrow_array::ArrayRef;
-use std::sync::PoisonError;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_cast::cast;
+use arrow_schema::{DataType as ArrowType, Schema};
+use std::sync::{Arc, PoisonError};
 
 /// Names of the primary index, uncompressed and compressed.
 const INDEX_FILES: [(&str, bool); 2] = [("primary.idx", false), ("primary.cidx", true)];
@@ -35,13 +37,15 @@ impl Part {
         key.seen(values)
     }
 
-    /// Minimum and maximum of a column in the part (two rows, strings as `BinaryView`), if `minmax_<column>.idx` exists.
+    /// Minimum and maximum of a column in the part (two rows, strings as `BinaryView`), if `minmax_<column>.idx` exists or the column
+    /// has the same value in all rows.
     pub fn minmax(&self, column: &str) -> Result<Option<ArrayRef>, PartError> {
         let name = minmax_file(&escape(column));
         let index = self.columns().iter().position(|known| known.name == column);
         let (stored, cast) = match index.and_then(|index| self.source(index)) {
             Some(Source::Stored(stored)) => (stored, None),
             Some(Source::Cast(stored, cast)) => (stored, Some(cast)),
+            Some(Source::Derived(from, made)) if from.is_empty() => return same(made.as_ref()),
             _ => return Ok(None),
         };
         let known = self.stored.get(stored).map(|stored| &stored.column.data_type);
@@ -108,4 +112,19 @@ impl Part {
         }
         error
     }
+}
+
+/// Twice the value that all rows have, unless it is NULL.
+fn same(made: &dyn Derive) -> Result<Option<ArrayRef>, PartError> {
+    let wrong = |error| PartError::argument(format!("two rows: {error}"));
+    let options = RecordBatchOptions::new().with_row_count(Some(2));
+    let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options);
+    let values = made.derive(&rows.map_err(wrong)?)?;
+    let is_text = match values.data_type() {
+        ArrowType::Dictionary(_, items) => **items == ArrowType::Binary,
+        other => *other == ArrowType::Binary,
+    };
+    let values =
+        if is_text { cast(&values, &ArrowType::BinaryView).map_err(wrong)? } else { values };
+    Ok((values.logical_null_count() == 0).then_some(values))
 }

@@ -98,7 +98,7 @@ pub(crate) struct StoredColumn {
 }
 
 /// What only compact parts have.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CompactLayout {
     pub(crate) marks: Marks,
     /// First mark of each column of columns.txt in a record.
@@ -137,7 +137,6 @@ pub struct Part {
     /// Where small reads look for blocks first.
     pub(crate) blocks: OnceLock<PartCache>,
     /// Keeps writers from removing its directory.
-    #[expect(dead_code, reason = "held for its drop")]
     held: Option<Arc<dyn Lock>>,
 }
 
@@ -161,6 +160,29 @@ impl Part {
             return damaged::open(storage, path, options);
         }
         open::open(storage, path, options)
+    }
+    /// The same part once more, without what was read of it so far.
+    fn again(&self) -> Self {
+        Self {
+            files: self.files.again(),
+            name: self.name.clone(),
+            content_hash: self.content_hash.clone(),
+            rows: self.rows,
+            columns: self.columns.clone(),
+            stored: self.stored.clone(),
+            row_exists: self.row_exists.clone(),
+            unreadable: self.unreadable.clone(),
+            format: self.format,
+            granules: self.granules.clone(),
+            compact: self.compact.clone(),
+            marks: Mutex::default(),
+            values: self.values.clone(),
+            index: Mutex::default(),
+            sizes: self.sizes.clone(),
+            view: self.view.clone(),
+            blocks: self.blocks.clone(),
+            held: self.held.clone(),
+        }
     }
     /// The same part, which keeps something as long as it is there: what stops its directory from being removed.
     #[must_use]

@@ -121,6 +121,21 @@ impl Part {
         self
     }
 
+    /// The same part with more columns after those that are seen of it.
+    #[must_use]
+    pub fn seen_with(&self, more: &[Seen]) -> Self {
+        let stored = |(at, column): (usize, &Column)| Seen {
+            column: column.clone(),
+            source: Source::Stored(at),
+        };
+        let mut view = self.view.clone().unwrap_or_else(|| View {
+            columns: self.stored_columns().enumerate().map(stored).collect(),
+            ..View::default()
+        });
+        view.columns.extend_from_slice(more);
+        self.again().seen_as(view)
+    }
+
     /// The readable columns that are stored, in the order of columns.txt. ClickHouse's own are not among them.
     pub fn stored_columns(&self) -> impl ExactSizeIterator<Item = &Column> {
         self.stored.iter().map(|stored| &stored.column)

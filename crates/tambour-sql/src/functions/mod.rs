@@ -80,6 +80,7 @@ pub(crate) fn context(
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
+        .with_query_planner(Arc::new(crate::lazily::LazyPlanner))
         .with_optimizer_rules(tambour_scan::aggregates::rules())
         .with_physical_optimizer_rules(tambour_scan::groups::rules());
     if let Some(planners) = builder.expr_planners() {
