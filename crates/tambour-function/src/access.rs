@@ -18,6 +18,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::DataType as ArrowType;
 use std::ops::Range;
 use std::sync::Arc;
+use tambour_kernel::text::texts;
 use tambour_part::types::DataType;
 
 /// Most bytes of one text that a function makes, and most elements of one array: beyond them it is an error.
@@ -497,9 +498,10 @@ pub fn as_texts(bytes: BinaryViewArray, wants_bytes: bool) -> ArrayRef {
     if wants_bytes {
         return Arc::new(bytes);
     }
-    match bytes.clone().to_string_view() {
-        Ok(texts) => Arc::new(texts),
-        Err(_) => Arc::new(bytes),
+    let (views, buffers, nulls) = bytes.clone().into_parts();
+    match texts(&views, &buffers, nulls.as_ref()) {
+        Some(texts) => Arc::new(texts),
+        None => Arc::new(bytes),
     }
 }
 

@@ -7,9 +7,9 @@ pub(crate) mod dictionary;
 pub(crate) mod lengths;
 mod like;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::Operator;
@@ -23,6 +23,7 @@ use lengths::is_length;
 use like::LikeBytes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tambour_kernel::text::texts;
 use tambour_part::{PartError, Place};
 
 /// A filter about some columns as bytes (by their places in `schema`, which has them as bytes); none if it needs texts.
@@ -93,6 +94,11 @@ pub(crate) fn as_texts(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordB
 pub(crate) fn as_text(column: ArrayRef, field: &Field) -> Result<ArrayRef> {
     if column.data_type() == field.data_type() {
         return Ok(column);
+    }
+    if let (Some(bytes), DataType::Utf8View) = (column.as_binary_view_opt(), field.data_type()) {
+        let (views, buffers, nulls) = bytes.clone().into_parts();
+        let texts = texts(&views, &buffers, nulls.as_ref());
+        return texts.map(|texts| Arc::new(texts) as _).ok_or_else(|| not_utf8(field.name()));
     }
     let options = CastOptions { safe: false, ..CastOptions::default() };
     cast_with_options(&column, field.data_type(), &options).map_err(|_| not_utf8(field.name()))

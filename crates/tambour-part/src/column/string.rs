@@ -7,10 +7,11 @@ use super::fault::Fault;
 use super::tree::{self, Decode};
 use super::{Source, Sources, StreamName};
 use crate::types::Strings;
-use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray, UInt32Array};
+use arrow_array::{ArrayRef, BinaryViewArray, UInt32Array};
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_select::take::take;
 use std::sync::Arc;
+use tambour_kernel::text::texts;
 
 /// The longest string that a view can hold.
 pub(super) const BYTES_MAX: usize = i32::MAX as usize;
@@ -28,13 +29,13 @@ pub(super) struct Reader {
     name: StreamName,
     sizes: Option<StreamName>,
     strings: Strings,
-    /// Only lengths are asked for.
-    is_blank: bool,
+    /// Only lengths are asked for: what they were so far.
+    blanks: Option<Blanks>,
 }
 
 impl Reader {
     pub(super) fn new(name: StreamName, sizes: Option<StreamName>, strings: Strings) -> Self {
-        Self { name, sizes, strings, is_blank: false }
+        Self { name, sizes, strings, blanks: None }
     }
 }
 
@@ -48,16 +49,16 @@ impl Decode for Reader {
         let total = tree::sum(rows)?;
         let mut views = Views::new(total);
         if total > 0 {
-            match &self.sizes {
-                None if self.is_blank => {
+            match (&self.sizes, &mut self.blanks) {
+                (None, Some(blanks)) => {
                     let sizes = inline_sizes(sources.stream(&self.name)?, total)?;
-                    return blank(&sizes, self.strings, nulls);
+                    return blanks.of(&sizes, self.strings, nulls);
                 }
-                None => views.read_inline(sources.stream(&self.name)?)?,
-                Some(sizes) => {
+                (None, None) => views.read_inline(sources.stream(&self.name)?)?,
+                (Some(sizes), blanks) => {
                     let sizes = read_values(sources.stream(sizes)?, total, 8)?;
-                    if self.is_blank {
-                        return blank(sizes.typed_data(), self.strings, nulls);
+                    if let Some(blanks) = blanks {
+                        return blanks.of(sizes.typed_data(), self.strings, nulls);
                     }
                     views.read_sized(sources.stream(&self.name)?, sizes.typed_data())?;
                 }
@@ -67,7 +68,7 @@ impl Decode for Reader {
     }
 
     fn only_lengths(&mut self) -> Option<StreamName> {
-        self.is_blank = true;
+        self.blanks = Some(Blanks::new());
         self.sizes.as_ref().map(|_| self.name.clone())
     }
 
@@ -186,47 +187,84 @@ impl Views {
         if strings == Strings::Binary {
             return Ok(Arc::new(BinaryViewArray::try_new(views, buffers, nulls)?));
         }
-        match StringViewArray::try_new(views.clone(), Arc::clone(&buffers), nulls) {
-            Ok(text) => Ok(Arc::new(text)),
-            Err(other) => {
-                let bytes = BinaryViewArray::try_new(views, buffers, None)?;
-                let wrong = |value: &[u8]| simdutf8::basic::from_utf8(value).is_err();
-                match bytes.bytes_iter().position(wrong) {
-                    Some(row) => Err(Fault::Utf8 { row }),
-                    None => Err(other.into()),
-                }
-            }
+        if let Some(texts) = texts(&views, &buffers, nulls.as_ref()) {
+            return Ok(Arc::new(texts));
+        }
+        let bytes = BinaryViewArray::try_new(views, buffers, nulls)?;
+        let wrong = |value: &[u8]| simdutf8::basic::from_utf8(value).is_err();
+        let wrong = bytes.bytes_iter().position(wrong);
+        match wrong {
+            Some(row) => Err(Fault::Utf8 { row }),
+            None => Ok(Arc::new(bytes.to_string_view()?)),
         }
     }
 }
 
-/// Strings of these lengths whose bytes are all zero. Arrow looks at every byte of a text that it is told of, so it is told of one
-/// for each length, and the rows take theirs from those.
-fn blank(sizes: &[u64], strings: Strings, nulls: Option<NullBuffer>) -> Result<ArrayRef, Fault> {
-    let most = length_of(sizes.iter().copied().max().unwrap_or_default())?;
-    let mut each = Views::new(0);
-    let mut known = vec![UNSEEN; most.min(KNOWN_MAX) + 1];
-    let mut rows = Vec::with_capacity(sizes.len());
-    for &size in sizes {
-        let place = u32::try_from(each.found.len()).unwrap_or(UNSEEN);
-        // No length is above the greatest, which was found to fit; the rare long ones are not kept in mind.
-        let seen = usize::try_from(size).ok().and_then(|size| known.get_mut(size));
-        if let Some(seen) = seen {
-            if *seen == UNSEEN {
-                *seen = place;
-                each.found.push(u128::from(size));
-            }
-            rows.push(*seen);
-        } else {
-            each.found.push(u128::from(size));
-            rows.push(place);
-        }
+/// Strings whose bytes are all zero, one of each length. Rows take theirs from those, so that nobody looks at the bytes of each.
+#[derive(Debug)]
+struct Blanks {
+    /// The place of each length up to [`KNOWN_MAX`].
+    known: Vec<u32>,
+    /// The lengths that were seen, as views.
+    each: Vec<u128>,
+    /// The strings of these lengths, as far as they were made.
+    made: Option<ArrayRef>,
+}
+
+impl Blanks {
+    fn new() -> Self {
+        Self { known: vec![UNSEEN; KNOWN_MAX + 1], each: Vec::new(), made: None }
     }
+
+    /// Strings of these lengths.
+    fn of(
+        &mut self,
+        sizes: &[u64],
+        strings: Strings,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef, Fault> {
+        let mut rows: Vec<u32> = sizes.iter().map(|size| self.known(*size)).collect();
+        let each = if rows.contains(&UNSEEN) {
+            let mut each = self.each.clone();
+            for (row, size) in rows.iter_mut().zip(sizes).filter(|(row, _)| **row == UNSEEN) {
+                *row = place(each.len());
+                each.push(length_of(*size)? as u128);
+            }
+            blank(each, strings)?
+        } else if let Some(made) = &self.made {
+            Arc::clone(made)
+        } else {
+            Arc::clone(self.made.insert(blank(self.each.clone(), strings)?))
+        };
+        Ok(take(&each, &UInt32Array::try_new(rows.into(), nulls)?, None)?)
+    }
+
+    /// The place of the string of a length. [`UNSEEN`] if it is a long one: those are rare, and not kept in mind.
+    fn known(&mut self, size: u64) -> u32 {
+        let seen = usize::try_from(size).ok().and_then(|size| self.known.get_mut(size));
+        let Some(seen) = seen else { return UNSEEN };
+        if *seen == UNSEEN {
+            *seen = place(self.each.len());
+            self.each.push(u128::from(size));
+            self.made = None;
+        }
+        *seen
+    }
+}
+
+fn place(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(UNSEEN)
+}
+
+/// One string of zeros for each length.
+fn blank(lengths: Vec<u128>, strings: Strings) -> Result<ArrayRef, Fault> {
+    let most = lengths.iter().copied().max().unwrap_or_default();
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut each = Views { wanted: 0, found: lengths, buffers: Vec::new() };
     if most > INLINE_MAX {
         each.buffers.push(Buffer::from_vec(vec![0_u8; most]));
     }
-    let each = each.finish(strings, None)?;
-    Ok(take(&each, &UInt32Array::try_new(rows.into(), nulls)?, None)?)
+    each.finish(strings, None)
 }
 
 /// Where the string begins whose length is at `at`, and its length, if it lies in these bytes as a whole.

@@ -173,7 +173,11 @@ fn lengths_alone_are_those_of_the_texts() {
         data_type: data_type.parse().unwrap(),
     };
     let columns = [column("b", "UInt32"), column("s", "String"), column("n", "Nullable(String)")];
-    let text = |row: u32| "a text ".repeat((row * 7 % 5) as usize) + &row.to_string();
+    // One of 41 is longer than those of which the lengths are kept in mind.
+    let text = |row: u32| {
+        let times = if row % 41 == 40 { 600 + row % 3 } else { row * 7 % 5 };
+        "a text ".repeat(times as usize) + &row.to_string()
+    };
     let texts = StringArray::from_iter_values((0..300).map(text));
     let some: StringArray = (0..300).map(|row| (row % 4 > 0).then(|| text(row))).collect();
     let batch = RecordBatch::try_from_iter_with_nullable([

@@ -1,6 +1,6 @@
 //! Finds groups of keys with many values: a table of hashes, and the values of each key one after another. Dictionaries have codes instead.
 //!
-//! The slots of a batch of rows are looked up before the first of them is compared with anything, and then the keys in them one column
+//! The slots of some rows are looked up before the first of them is compared with anything, and then the keys in them one column
 //! after another, so that the processor waits for many places in memory at once. A view holds a text of up to 12 bytes whole: such texts are hashed and compared as one number.
 
 use super::keys::{Codes, integer_of, integers_of, retyped};
@@ -14,6 +14,7 @@ use datafusion::common::hash_utils::RandomState;
 use datafusion::common::{Result, internal_err};
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use tambour_kernel::text::texts;
 
 /// Groups above which any table is refused.
 const GROUPS_MAX: usize = 1 << 31;
@@ -21,6 +22,8 @@ const GROUPS_MAX: usize = 1 << 31;
 const BYTES_MAX: usize = 1 << 31;
 /// Slots of the smallest table.
 const SLOTS_MIN: usize = 1 << 10;
+/// Rows that are looked up together: what is read for them is still in the processor's cache when they are compared.
+const STEP: usize = 512;
 /// The hash in a slot; below are the bits of the group, counted from 1.
 const TAG: u64 = !0 << 32;
 /// The longest text that is inside its view.
@@ -221,19 +224,24 @@ impl Wide {
             key.hash(&mut hashes);
         }
         let mask = self.slots.len() - 1;
-        let first = hashes.iter().map(|hash| {
-            let slot = self.slots[place(*hash) & mask];
-            if (slot ^ hash) & TAG == 0 { slot } else { 0 }
-        });
-        let mut first: Vec<u64> = first.collect();
-        for (column, rows) in self.columns.iter().zip(&rows) {
-            column.keep_same(&mut first, rows);
-        }
         let mut groups = Vec::with_capacity(count);
-        for (row, (hash, slot)) in hashes.into_iter().zip(first).enumerate() {
-            let group = if slot != 0 { Some(group_of(slot)) } else { self.find(hash, &rows, row) };
-            let Some(group) = group else { return Ok(None) };
-            groups.push(group);
+        let mut first = Vec::with_capacity(STEP.min(count));
+        for hashes in hashes.chunks(STEP) {
+            let start = groups.len();
+            first.clear();
+            first.extend(hashes.iter().map(|hash| {
+                let slot = self.slots[place(*hash) & mask];
+                if (slot ^ hash) & TAG == 0 { slot } else { 0 }
+            }));
+            for (column, rows) in self.columns.iter().zip(&rows) {
+                column.keep_same(&mut first, rows, start);
+            }
+            for (row, (hash, slot)) in (start..).zip(hashes.iter().zip(&first)) {
+                let group =
+                    if *slot != 0 { Some(group_of(*slot)) } else { self.find(*hash, &rows, row) };
+                let Some(group) = group else { return Ok(None) };
+                groups.push(group);
+            }
         }
         Ok(Some(groups))
     }
@@ -317,22 +325,22 @@ impl Values {
         self.data_type == DataType::Utf8View
     }
 
-    /// Empties the slots of the rows whose keys are not those of the groups in them.
-    fn keep_same(&self, slots: &mut [u64], rows: &Rows<'_>) {
+    /// Empties the slots of the rows from `start` whose keys are not those of the groups in them.
+    fn keep_same(&self, slots: &mut [u64], rows: &Rows<'_>, start: usize) {
         if let (
             Kind::Integers(values) | Kind::Dictionary(_, values),
             Rows { kind: RowsKind::Integers(rows), nulls: None },
             true,
         ) = (&self.kind, rows, self.nulls.is_empty())
         {
-            for (slot, row) in slots.iter_mut().zip(rows) {
+            for (slot, row) in slots.iter_mut().zip(rows.get(start..).unwrap_or_default()) {
                 if *slot != 0 && values[group_of(*slot)] != *row {
                     *slot = 0;
                 }
             }
             return;
         }
-        for (row, slot) in slots.iter_mut().enumerate() {
+        for (row, slot) in (start..).zip(slots) {
             if *slot != 0 && !self.is(group_of(*slot), rows, row) {
                 *slot = 0;
             }
@@ -414,13 +422,14 @@ impl Values {
                 let mut views = std::mem::take(views);
                 views.truncate(count);
                 let views = ScalarBuffer::from(views);
-                let buffers = vec![Buffer::from_vec(std::mem::take(bytes))];
-                Ok(match self.data_type {
-                    DataType::Utf8View => {
-                        Arc::new(StringViewArray::try_new(views, buffers, nulls)?) as ArrayRef
-                    }
-                    _ => Arc::new(BinaryViewArray::try_new(views, buffers, nulls)?),
-                })
+                let buffers = Arc::from([Buffer::from_vec(std::mem::take(bytes))]);
+                if self.data_type != DataType::Utf8View {
+                    return Ok(Arc::new(BinaryViewArray::try_new(views, buffers, nulls)?));
+                }
+                match texts(&views, &buffers, nulls.as_ref()) {
+                    Some(texts) => Ok(Arc::new(texts)),
+                    None => Ok(Arc::new(StringViewArray::try_new(views, buffers, nulls)?)),
+                }
             }
         }
     }
