@@ -208,7 +208,7 @@ AGGREGATES = """count() | count({Y}) | sum({I}) | sum({D}) | sum({C}) | avg({I})
     max(({I}, {S})) | min({A}) | any(7) | groupConcat(',')({S}) | countIf({B}) + sum({I}) | max({I}) - min({I}) | sum({I}) / count() | arraySum(groupArray({I})) | avgArray({J}) |
     sumKahan({C}) | skewPop({C}) | avgWeighted(u8, u16) | minMap({m}) | maxMap({m}) | maxIfOrNull({I}, {B}) | sumIfOrNull({I}, {B}) | uniqExactIf({K}, {B})"""
 AGGREGATES = [line.strip() for line in AGGREGATES.replace("\n", " ").split(" | ")]
-WINDOWS = """row_number() | rank() | dense_rank() | lag({K}) | lead({K}, {p}) | lagInFrame({I}) | leadInFrame({I}, 1, 0) | first_value({K}) | last_value({K}) | sum({I}) |
+WINDOWS = """row_number() | rank() | dense_rank() | denseRank() | percentRank() | lag({K}) | lead({K}, {p}) | lagInFrame({I}) | leadInFrame({I}, 1, 0) | first_value({K}) | last_value({K}) | sum({I}) |
     count() | avg({C}) | min({I}) | max({X}) | nth_value({K}, 2) | ntile(3) | count({K}) | lag({I}, 2, 7) | groupArray({I}) | percent_rank() | cume_dist() | uniqExact({K}) | sumIf({I}, {B}) | any({p})"""
 WINDOWS = [line.strip() for line in WINDOWS.replace("\n", " ").split(" | ")]
 

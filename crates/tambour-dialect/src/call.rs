@@ -37,6 +37,8 @@ const RENAMED: &[(&str, &str)] = &[
     ("groupBitAnd", "bit_and"),
     ("groupBitOr", "bit_or"),
     ("groupBitXor", "bit_xor"),
+    ("denseRank", "dense_rank"),
+    ("percentRank", "percent_rank"),
 ];
 
 /// Functions that become syntax.
