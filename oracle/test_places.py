@@ -23,6 +23,14 @@ SELECT concat(_table, '.', _part), countIf(_part > '1') FROM t GROUP BY 1 ORDER 
 SELECT _table, count() FROM (SELECT _table FROM t UNION ALL SELECT _table FROM own) GROUP BY 1 ORDER BY 1
 SELECT _part, n FROM t WHERE isNull(n) ORDER BY a LIMIT 2
 SELECT sum(a), _part = '0_1_7_1' AS c FROM t GROUP BY c ORDER BY c
+SELECT count() FROM (SELECT _part FROM t UNION ALL SELECT _part FROM own ORDER BY _part LIMIT 10)
+SELECT _part FROM (SELECT DISTINCT _part FROM t INTERSECT SELECT _part FROM t WHERE a < 2) ORDER BY 1
+SELECT * FROM own JOIN (SELECT a AS q, 'x' AS _table FROM t) AS z ON own.a = z.q WHERE z._table = 'x'
+SELECT x FROM (SELECT number AS _part, number AS x FROM numbers(3)) AS q JOIN t ON x = t.a WHERE _part = 1
+SELECT * FROM t JOIN own ON t.a = own.a WHERE t.a IN (SELECT a FROM t WHERE _part != '' AND a < 3)
+SELECT _part FROM own AS x JOIN t AS y ON x.a = y.a
+SELECT _part, twice FROM t WHERE a < 3 ORDER BY a
+SELECT x.*, x._part FROM t AS x WHERE twice < 5 ORDER BY a
 SELECT k, arraySort(groupUniqArray(_partition_id)) AS g FROM t WHERE a < 9 GROUP BY k ORDER BY k""".split("\n")
 
 
@@ -30,7 +38,7 @@ SELECT k, arraySort(groupUniqArray(_partition_id)) AS g FROM t WHERE a < 9 GROUP
 def tables(server, request):
     server.run("CREATE DATABASE places")
     settings = f"SETTINGS index_granularity = 64, min_bytes_for_wide_part = {request.param}"
-    server.run(f"CREATE TABLE places.t (a UInt32, k String) ENGINE = MergeTree PARTITION BY a % 3 ORDER BY a {settings}")
+    server.run(f"CREATE TABLE places.t (a UInt32, k String, twice UInt32 ALIAS a * 2) ENGINE = MergeTree PARTITION BY a % 3 ORDER BY a {settings}")
     for at in range(3):
         server.run(f"INSERT INTO places.t SELECT number, toString(number % 7) FROM numbers({at * 1000}, 1000)")
     server.run("ALTER TABLE places.t ADD COLUMN n Nullable(Int8)")
@@ -45,7 +53,7 @@ def tables(server, request):
 def test_rows_know_their_part(server, tambour, tables):
     for threads in (1, 3):
         for statement in STATEMENTS:
-            expected = server.run(statement.replace("FROM t", "FROM places.t").replace("JOIN t", "JOIN places.t").replace("FROM own", "FROM places.own"))
+            expected = server.run(statement.replace("FROM t", "FROM places.t").replace("JOIN t", "JOIN places.t").replace("FROM own", "FROM places.own").replace("JOIN own", "JOIN places.own"))
             assert expected
             assert tambour.run("sql", *tables, "--threads", threads, "--format", "TabSeparated", statement) == expected, statement
 
@@ -53,7 +61,7 @@ def test_rows_know_their_part(server, tambour, tables):
 def test_the_database_and_a_part_of_one(tambour, tables):
     asked = "SELECT DISTINCT _database FROM t"
     assert tambour.run("sql", *tables, "--format", "TabSeparated", asked) == "default\n"
-    done = tambour.call("sql", *tables, "SELECT a, _part FROM t AS x JOIN own AS y ON x.a = y.a")
-    assert done.returncode != 0 and b"_part" in done.stderr, done.stderr
-    done = tambour.call("sql", *tables, "SELECT * FROM t JOIN own ON t.a = own.a WHERE t._table = 't'")
-    assert done.returncode != 0 and b"name the columns" in done.stderr, done.stderr
+    for asked, reason in (("SELECT _part FROM t AS x JOIN own AS y ON x.a = y.a", b"write x._part"), ("SELECT * FROM t JOIN own ON t.a = own.a WHERE t._table = 't'", b"name the columns"), ("SELECT _part FROM t FINAL", b"with FINAL is not supported"),
+                          ("SELECT _part FROM t SAMPLE 0.5", b"SAMPLE of t is not supported"), ("SELECT _part FROM d.t", b'there is no table "d.t"')):
+        done = tambour.call("sql", *tables, asked)
+        assert done.returncode != 0 and reason in done.stderr, (asked, done.stderr)

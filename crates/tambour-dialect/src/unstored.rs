@@ -4,7 +4,7 @@
 use super::ambiguous::Scope;
 use super::grammar::Grammar;
 use super::{merged, refused, using};
-use crate::marks::PLACES;
+use crate::marks::{MERGED, PLACES};
 use crate::walk::walk;
 use crate::{Catalog, DialectError};
 use datafusion::error::DataFusionError;
@@ -30,14 +30,16 @@ pub(super) fn translate(query: &mut Query, scope: &Scope<'_>) -> Result<(), Dial
     }
     let mut names = Names::default();
     let _ = walk(query, &mut names);
-    of_body(&mut query.body, scope, &names.found)
+    let mut last = Names::default();
+    let _ = walk(&query.order_by, &mut last);
+    let _ = walk(&query.limit_clause, &mut last);
+    of_body(&mut query.body, scope, (&names.found, &last))
 }
 
-fn of_body(
-    body: &mut SetExpr,
-    scope: &Scope<'_>,
-    names: &BTreeSet<String>,
-) -> Result<(), DialectError> {
+/// The names in a whole query, and those after its last SELECT.
+type Asked<'a> = (&'a BTreeSet<String>, &'a Names);
+
+fn of_body(body: &mut SetExpr, scope: &Scope<'_>, names: Asked<'_>) -> Result<(), DialectError> {
     match body {
         SetExpr::Select(select) => of_select(select, scope, names),
         SetExpr::SetOperation { left, right, .. } => {
@@ -51,9 +53,12 @@ fn of_body(
 fn of_select(
     select: &mut Select,
     scope: &Scope<'_>,
-    names: &BTreeSet<String>,
+    (names, last): Asked<'_>,
 ) -> Result<(), DialectError> {
     let catalog = scope.catalog;
+    let is_place = |name: &&str| names.contains(*name);
+    let is_any = PLACES_OF_ROWS.iter().any(is_place);
+    let places = is_any.then(|| Places::of(select, scope, last)).transpose()?;
     let is_join = using::is_join(select);
     let has_all = select.projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
     // What is hidden in each table, by the name that the table has here.
@@ -66,12 +71,10 @@ fn of_select(
                 continue;
             }
             let mut of_table = catalog.hidden.get(&name).cloned().unwrap_or_default();
-            let columns = catalog.get(&name).map_or(&[][..], Vec::as_slice);
-            let places = PLACES_OF_ROWS.iter().filter(|it| !columns.iter().any(|own| own == *it));
-            let places: Vec<String> = places.map(|it| (*it).to_owned()).collect();
-            if catalog.parts.contains(&name)
-                && places.iter().any(|it| names.contains(it))
-                && with_places(factor, scope.queries)
+            let mut columns = catalog.get(&name).cloned().unwrap_or_default();
+            let places = places.as_ref().and_then(|it| it.of_table(catalog, &name, &alias));
+            if let Some(places) = places
+                && with_places(factor, scope.queries)?
             {
                 if is_join && has_all {
                     return Err(refused(
@@ -79,6 +82,7 @@ fn of_select(
                         "name the columns",
                     ));
                 }
+                columns.extend_from_slice(&places);
                 of_table.extend(places);
             }
             let aliases = catalog.aliases.get(&name).map_or(&[][..], Vec::as_slice);
@@ -86,7 +90,7 @@ fn of_select(
                 if is_join && has_all {
                     return Err(refused("* of a join beside an ALIAS column", "name the columns"));
                 }
-                computed(factor, &alias, columns, aliases)?;
+                computed(factor, &alias, &columns, aliases)?;
                 of_table.extend(aliases.iter().map(|(column, _)| column.clone()));
             }
             if !of_table.is_empty() {
@@ -122,14 +126,75 @@ fn named(factor: &TableFactor) -> Option<(String, Ident)> {
     Some((own.value, alias))
 }
 
-/// `t` becomes the table of the same name that has the columns of [`PLACES_OF_ROWS`], unless it is read with FINAL.
-fn with_places(factor: &mut TableFactor, queries: &Catalog) -> bool {
-    match factor {
-        TableFactor::Table { name, alias, args: None, with_hints, .. } if with_hints.is_empty() => {
-            merged::stands_in(PLACES, name, alias, queries)
+/// The names by which a SELECT may ask for columns of [`PLACES_OF_ROWS`].
+struct Places {
+    names: Names,
+    /// Names without a table are those of the only one.
+    is_single: bool,
+}
+
+impl Places {
+    /// In ClickHouse, a name of several tables is the first one's.
+    fn of(select: &Select, scope: &Scope<'_>, last: &Names) -> Result<Self, DialectError> {
+        let mut names = last.clone();
+        let rest = Select { from: Vec::new(), ..select.clone() };
+        let _ = walk(&rest, &mut names);
+        let mut factors = Vec::new();
+        for table in &select.from {
+            factors.push(&table.relation);
+            for join in &table.joins {
+                let _ = walk(&join.join_operator, &mut names);
+                factors.push(&join.relation);
+            }
         }
-        _ => false,
+        let is_table = |it: &&&TableFactor| {
+            matches!(it, TableFactor::Table { .. } | TableFactor::Derived { .. })
+        };
+        let is_single = factors.iter().filter(is_table).count() < 2;
+        let first = factors.first().and_then(|first| named(first));
+        if !is_single
+            && let Some((name, alias)) = first
+            && scope.catalog.parts.contains(&name)
+            && !scope.queries.contains_key(&name)
+            && let Some(place) = missing(scope.catalog, &name).find(|it| names.bare.contains(*it))
+        {
+            return Err(refused(format!("{place} of a join"), format!("write {alias}.{place}")));
+        }
+        Ok(Self { names, is_single })
     }
+
+    /// Those that a table lacks, if one of them is asked for.
+    fn of_table(&self, catalog: &Catalog, name: &str, alias: &Ident) -> Option<Vec<String>> {
+        let is_asked = |place: &str| {
+            self.names.of_tables.contains(&(alias.value.clone(), place.to_owned()))
+                || self.is_single && self.names.bare.contains(place)
+        };
+        let is_any = catalog.parts.contains(name) && missing(catalog, name).any(is_asked);
+        is_any.then(|| missing(catalog, name).map(str::to_owned).collect())
+    }
+}
+
+/// The columns of [`PLACES_OF_ROWS`] that a table has not itself.
+fn missing(catalog: &Catalog, table: &str) -> impl Iterator<Item = &'static str> {
+    let columns = catalog.get(table).map_or(&[][..], Vec::as_slice);
+    PLACES_OF_ROWS.into_iter().filter(|place| !columns.iter().any(|own| own == place))
+}
+
+/// `t` becomes the table of the same name that has the columns of [`PLACES_OF_ROWS`]. False of tables that a mark stands for already.
+fn with_places(factor: &mut TableFactor, queries: &Catalog) -> Result<bool, DialectError> {
+    let TableFactor::Table { name, alias, args: None, with_hints, sample: None, .. } = factor
+    else {
+        return Ok(false);
+    };
+    if !with_hints.is_empty() {
+        let reason = "a row after the merge may be of several parts";
+        return Err(refused("_part and the like with FINAL", reason));
+    }
+    let first = name.0.first().and_then(|part| part.as_ident());
+    if first.is_some_and(|first| first.value == PLACES || first.value == MERGED) {
+        return Ok(false);
+    }
+    Ok(merged::stands_in(PLACES, name, alias, queries))
 }
 
 /// `t` becomes `(SELECT a, b, a + b AS c FROM t) AS t`.
@@ -173,21 +238,41 @@ fn leave_out(options: &mut WildcardAdditionalOptions, name: &str) {
 }
 
 /// All names of columns in a query, and in those inside.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Names {
     found: BTreeSet<String>,
+    /// Those without a table that are not in a query inside.
+    bare: BTreeSet<String>,
+    /// Those with one.
+    of_tables: BTreeSet<(String, String)>,
+    /// How many queries stand around.
+    depth: usize,
 }
 
 impl Visitor for Names {
     type Break = ();
 
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
             Expr::Identifier(name) => {
                 self.found.insert(name.value.clone());
+                if self.depth == 0 {
+                    self.bare.insert(name.value.clone());
+                }
             }
             Expr::CompoundIdentifier(parts) => {
                 self.found.extend(parts.last().map(|part| part.value.clone()));
+                if let [.., table, column] = parts.as_slice() {
+                    self.of_tables.insert((table.value.clone(), column.value.clone()));
+                }
             }
             _ => {}
         }

@@ -15,7 +15,7 @@ const INLINE_MAX: u32 = 12;
 const HIGH: u128 = 0x8080_8080_8080_8080_8080_8080 << 32;
 
 /// The views as texts, or `None` if Arrow's own constructor would refuse them: one is not UTF-8, does not lie in its buffer, or
-/// begins otherwise there. What stands under a NULL is checked, too.
+/// its prefix is not what lies there. What stands under a NULL is checked, too.
 pub fn texts(
     views: &ScalarBuffer<u128>,
     buffers: &Arc<[Buffer]>,
@@ -26,7 +26,7 @@ pub fn texts(
     }
     // SAFETY: Arrow asks that `try_new` would take the same values. Nulls are as many as views. `are_texts` holds for each view: the
     // bytes after a short text are zero; a long one lies in the buffer that it names and begins with the prefix that it has; and the
-    // bytes of both are UTF-8. The buffers cannot change between the check and this call: they are shared and immutable.
+    // bytes of both are UTF-8. Nobody writes to a buffer that others hold; whoever hands one in from C promises the same.
     let texts = unsafe {
         StringViewArray::new_unchecked(views.clone(), Arc::clone(buffers), nulls.cloned())
     };
@@ -45,14 +45,14 @@ struct Run {
 
 fn are_texts(views: &[u128], buffers: &[Buffer]) -> bool {
     let mut runs = vec![Run { range: usize::MAX..0, bytes: 0 }; buffers.len()];
-    let mut is_ascii = true;
+    let mut short_are_ascii = true;
     for &view in views {
         let length = length_of(view);
         if length <= INLINE_MAX {
             if length < INLINE_MAX && view >> (32 + 8 * length) != 0 {
                 return false;
             }
-            is_ascii &= view & HIGH == 0;
+            short_are_ascii &= view & HIGH == 0;
         } else {
             let (index, range) = place_of(view);
             let (Some(run), Some(buffer)) = (runs.get_mut(index), buffers.get(index)) else {
@@ -66,35 +66,49 @@ fn are_texts(views: &[u128], buffers: &[Buffer]) -> bool {
             run.bytes = run.bytes.saturating_add(range.len());
         }
     }
-    let short = |view: &&u128| length_of(**view) <= INLINE_MAX;
-    if !is_ascii && !views.iter().filter(short).all(|view| is_short_text(*view)) {
-        return false;
+    let runs: Vec<Checked<'_>> =
+        buffers.iter().zip(&runs).map(|(buffer, run)| Checked::new(buffer, run)).collect();
+    if short_are_ascii && runs.iter().all(|run| matches!(run, Checked::Ascii)) {
+        return true;
     }
-    buffers
-        .iter()
-        .zip(runs)
-        .enumerate()
-        .all(|(index, (buffer, run))| run.bytes == 0 || are_in(views, index, buffer, &run))
+    views.iter().all(|&view| {
+        if length_of(view) <= INLINE_MAX {
+            return is_short_text(view);
+        }
+        let (index, range) = place_of(view);
+        match &runs[index] {
+            Checked::Ascii => true,
+            Checked::Text(all, start) => {
+                [range.start, range.end].iter().all(|end| all.is_char_boundary(end - start))
+            }
+            Checked::Each => simdutf8::basic::from_utf8(&buffers[index][range]).is_ok(),
+        }
+    })
 }
 
-/// Whether the texts that lie in a buffer are UTF-8. Each does lie in it.
-fn are_in(views: &[u128], index: usize, buffer: &[u8], run: &Run) -> bool {
-    let long = views.iter().filter(|view| length_of(**view) > INLINE_MAX);
-    let mut ranges = long.map(|view| place_of(*view)).filter(|it| it.0 == index).map(|it| it.1);
-    // Where few of many texts are left, those between them need not be looked at.
-    if run.bytes >= run.range.len() / 2 {
-        let all = &buffer[run.range.clone()];
-        if all.is_ascii() {
-            return true;
-        }
-        if let Ok(all) = simdutf8::basic::from_utf8(all) {
-            let start = run.range.start;
-            return ranges.all(|it| {
-                all.is_char_boundary(it.start - start) && all.is_char_boundary(it.end - start)
-            });
+/// What is known of the bytes that the texts of a buffer lie in.
+enum Checked<'a> {
+    Ascii,
+    /// They are UTF-8 as a whole, and begin at this place of the buffer.
+    Text(&'a str, usize),
+    /// Each has to be looked at.
+    Each,
+}
+
+impl<'a> Checked<'a> {
+    fn new(buffer: &'a [u8], run: &Run) -> Self {
+        // A buffer that no text lies in has a range that ends before it begins. All others were found to lie in theirs.
+        let Some(all) = buffer.get(run.range.clone()) else { return Self::Ascii };
+        // If the texts cover little of the range, the bytes between them are not worth checking.
+        if run.bytes < all.len() / 2 {
+            Self::Each
+        } else if all.is_ascii() {
+            Self::Ascii
+        } else {
+            let text = simdutf8::basic::from_utf8(all);
+            text.map_or(Self::Each, |text| Self::Text(text, run.range.start))
         }
     }
-    ranges.all(|it| simdutf8::basic::from_utf8(&buffer[it]).is_ok())
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the low bits are the length")]
@@ -106,7 +120,7 @@ fn length_of(view: u128) -> u32 {
 #[expect(clippy::cast_possible_truncation, reason = "each has 32 bits")]
 fn place_of(view: u128) -> (usize, Range<usize>) {
     let start = (view >> 96) as u32 as usize;
-    ((view >> 64) as u32 as usize, start..start + length_of(view) as usize)
+    ((view >> 64) as u32 as usize, start..start.saturating_add(length_of(view) as usize))
 }
 
 fn has_prefix(bytes: &[u8], view: u128) -> bool {

@@ -450,7 +450,10 @@ impl Session {
         let Some(name) = unknown::table(&error) else { return error.into() };
         let own = format!("{CATALOG}.{}.", system::DATABASE);
         let name = name.strip_prefix(&own).unwrap_or(name);
-        let name = name.strip_prefix(&format!("{CATALOG}.")).unwrap_or(name).to_owned();
+        let name = name.strip_prefix(&format!("{CATALOG}.")).unwrap_or(name);
+        let marks = [dialect::marks::MERGED, dialect::marks::PLACES];
+        let own = marks.iter().find_map(|mark| name.strip_prefix(mark)?.strip_prefix('.'));
+        let name = own.unwrap_or(name).to_owned();
         let tables = if name.starts_with(&format!("{}.", system::SCHEMA)) {
             self.system_tables()
         } else {

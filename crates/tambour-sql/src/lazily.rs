@@ -1,21 +1,23 @@
 //! The right side of AND and OR is asked only where the left one leaves the answer open, if it may fail: `x != 0 AND intDiv(10, x) > 3`
-//! does not divide by zero. The engine's operators ask both sides for all rows, unless few are left.
+//! does not divide by zero. The engine asks both sides for all rows, unless the left one leaves a fifth of them or less.
 
 use crate::walk::{Walk, everywhere};
 use arrow::datatypes::DataType;
 use datafusion::catalog::Session;
-use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::datasource::source_as_provider;
 use datafusion::error::Result;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::utils::{merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{BinaryExpr, Case, Expr, ExprSchemable, LogicalPlan, Operator, lit};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use std::sync::Arc;
+use tambour_scan::provider::TambourTable;
 
-/// The engine's planner, which is given plans whose AND and OR are changed so.
+/// The engine's planner, which is given plans that were rewritten this way.
 #[derive(Debug)]
 pub struct LazyPlanner;
 
@@ -32,18 +34,20 @@ impl QueryPlanner for LazyPlanner {
 }
 
 /// The plan with its AND and OR as CASE where their right side may fail. It is optimised already: the engine's rules would take the
-/// CASE apart again.
+/// CASE apart again. What a scan was told to prune by stays as it is.
 fn asked_lazily(plan: LogicalPlan) -> Result<LogicalPlan> {
     everywhere(plan, &mut |node| {
-        if !has_such(&node)? {
+        if matches!(node, LogicalPlan::TableScan(_)) {
             return Ok(Transformed::no(node));
         }
-        let mut schema = merge_schema(&node.inputs());
-        if let LogicalPlan::TableScan(scan) = &node {
-            schema.merge(&DFSchema::try_from_qualified_schema(
-                scan.table_name.clone(),
-                &scan.source.schema(),
-            )?);
+        let schema = merge_schema(&node.inputs());
+        if !has_such(&node, &schema)? {
+            return Ok(Transformed::no(node));
+        }
+        if let LogicalPlan::Filter(mut filter) = node {
+            let is_over_parts = is_over_parts(&filter.input)?;
+            filter.predicate = filtered(filter.predicate, &schema, is_over_parts)?;
+            return Ok(Transformed::yes(LogicalPlan::Filter(filter)));
         }
         let names = NamePreserver::new(&node);
         let node = node.map_expressions(|expr| {
@@ -55,88 +59,141 @@ fn asked_lazily(plan: LogicalPlan) -> Result<LogicalPlan> {
     })
 }
 
-fn has_such(node: &LogicalPlan) -> Result<bool> {
+/// True if a filter over this goes into a scan, which asks conditions that may fail last by itself.
+fn is_over_parts(plan: &LogicalPlan) -> Result<bool> {
+    match plan {
+        LogicalPlan::SubqueryAlias(alias) => is_over_parts(&alias.input),
+        LogicalPlan::TableScan(scan) => {
+            Ok(source_as_provider(&scan.source)?.as_ref().is::<TambourTable>())
+        }
+        _ => Ok(false),
+    }
+}
+
+fn has_such(node: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     let mut found = false;
     node.apply_expressions(|expr| {
         expr.look(&mut |expr| {
-            found |= matches!(expr, Expr::BinaryExpr(it) if is_logic(it.op) && may_fail(&it.right));
+            found |= matches!(expr, Expr::BinaryExpr(it) if is_lazy(it, schema));
             Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
         })
     })?;
     Ok(found)
 }
 
-fn is_logic(op: Operator) -> bool {
-    matches!(op, Operator::And | Operator::Or)
+fn is_lazy(expr: &BinaryExpr, schema: &DFSchema) -> bool {
+    let is_logic = matches!(expr.op, Operator::And | Operator::Or);
+    is_logic && (may_fail(&expr.right, schema) || may_fail(&expr.left, schema))
 }
 
-/// `a AND b` as CASE WHEN a IS FALSE THEN FALSE ELSE a AND b END, which asks `b` for the other rows only; OR likewise.
+/// A condition of which only true counts. The engine has put its parts in an order of its own: those that may fail come last, and
+/// each is asked where the ones before it are true.
+fn filtered(predicate: Expr, schema: &DFSchema, is_over_parts: bool) -> Result<Expr> {
+    let parts = split_conjunction_owned(predicate).into_iter();
+    let parts = parts.map(|part| Ok(part.up(&mut |expr| lazy(expr, schema))?.data));
+    let parts = parts.collect::<Result<Vec<Expr>>>()?;
+    let (risky, safe): (Vec<Expr>, Vec<Expr>) =
+        parts.into_iter().partition(|part| !is_over_parts && may_fail(part, schema));
+    let all = safe.into_iter().reduce(Expr::and);
+    let asked = risky.into_iter().fold(all, |before, part| {
+        Some(match before {
+            Some(before) => case(None, vec![(before, part)], lit(false)),
+            None => part,
+        })
+    });
+    Ok(asked.unwrap_or_else(|| lit(true)))
+}
+
+/// `a AND b` as CASE a WHEN false THEN false WHEN true THEN b ELSE b AND NULL END; OR likewise. Each side stands for different rows
+/// in each of its places.
 fn lazy(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
         return Ok(Transformed::no(expr));
     };
-    if !is_logic(op) || !may_fail(&right) {
+    let is_logic = matches!(op, Operator::And | Operator::Or);
+    let is_nullable = left.nullable(schema)?;
+    // A side stands in two places where the other may be NULL: what has such logic inside would grow at each level.
+    if !is_logic || !may_fail(&right, schema) || (is_nullable && has_case(&right)) {
         return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
     }
-    let is_and = op == Operator::And;
-    let decided = if is_and { Expr::IsFalse(left.clone()) } else { Expr::IsTrue(left.clone()) };
-    let otherwise = if left.nullable(schema)? {
-        Box::new(Expr::BinaryExpr(BinaryExpr { left, op, right }))
-    } else {
-        right
+    let changed = match op {
+        _ if is_nullable => {
+            let (decided, open) = (lit(op == Operator::Or), lit(op == Operator::And));
+            let null = Box::new(Expr::Literal(ScalarValue::Boolean(None), None));
+            let unknown = Expr::BinaryExpr(BinaryExpr { left: right.clone(), op, right: null });
+            case(Some(left), vec![(decided.clone(), decided), (open, *right)], unknown)
+        }
+        Operator::And => case(None, vec![(*left, *right)], lit(false)),
+        _ => case(None, vec![(*left, lit(true))], *right),
     };
-    let when = vec![(Box::new(decided), Box::new(lit(!is_and)))];
-    Ok(Transformed::yes(Expr::Case(Case::new(None, when, Some(otherwise)))))
+    Ok(Transformed::yes(changed))
+}
+
+fn case(of: Option<Box<Expr>>, when: Vec<(Expr, Expr)>, otherwise: Expr) -> Expr {
+    let when = when.into_iter().map(|(when, then)| (Box::new(when), Box::new(then))).collect();
+    Expr::Case(Case::new(of, when, Some(Box::new(otherwise))))
+}
+
+fn has_case(expr: &Expr) -> bool {
+    holds(expr, &mut |expr| matches!(expr, Expr::Case(_)))
 }
 
 /// Whether there are rows for which an expression is an error.
-fn may_fail(expr: &Expr) -> bool {
+fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
+    holds(expr, &mut |expr| match expr {
+        Expr::BinaryExpr(it) => {
+            let is_division =
+                matches!(it.op, Operator::Divide | Operator::Modulo | Operator::IntegerDivide);
+            let is_number = |literal: &ScalarValue| {
+                !literal.is_null()
+                    && ScalarValue::new_zero(&literal.data_type())
+                        .is_ok_and(|zero| zero != *literal)
+            };
+            is_division && !matches!(it.right.as_ref(), Expr::Literal(by, _) if is_number(by))
+        }
+        Expr::Cast(it) => is_text_of(&it.expr, schema) && !is_text(it.field.data_type()),
+        Expr::ScalarFunction(it) => {
+            is_partial(it.name(), it.args.first().is_some_and(|first| is_text_of(first, schema)))
+        }
+        _ => false,
+    })
+}
+
+/// Whether one of the parts of an expression is such.
+fn holds(expr: &Expr, is_such: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut found = false;
-    // Nothing in it fails.
+    // The closure never fails.
     let _ = expr.look(&mut |expr| {
-        found |= match expr {
-            Expr::BinaryExpr(it) => {
-                matches!(it.op, Operator::Divide | Operator::Modulo | Operator::IntegerDivide)
-                    && !matches!(it.right.as_ref(), Expr::Literal(..))
-            }
-            Expr::Cast(it) => !matches!(
-                it.field.data_type(),
-                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Float64
-            ),
-            Expr::ScalarFunction(it) => is_partial(it.name()),
-            _ => false,
-        };
+        found |= is_such(expr);
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });
     found
 }
 
-/// Whether a function has no answer for some values.
-fn is_partial(name: &str) -> bool {
+/// Whether an expression is a text; if its type is not known here, it may be one.
+fn is_text_of(expr: &Expr, schema: &DFSchema) -> bool {
+    expr.get_type(schema).map_or(true, |data_type| is_text(&data_type))
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, items) => is_text(items),
+        other => other.is_string() || other.is_binary(),
+    }
+}
+
+/// Whether a function has no answer for some values, of which the first is a text or not.
+fn is_partial(name: &str, is_of_text: bool) -> bool {
     let name = name.to_ascii_lowercase();
-    let is_total = ["orzero", "ornull", "ordefault"].iter().any(|end| name.ends_with(end));
-    let begins = [
-        "toint",
-        "touint",
-        "tofloat",
-        "tobfloat",
-        "todecimal",
-        "todate",
-        "touuid",
-        "toip",
-        "tofixed",
-        "tobool",
-        "toenum",
-        "parse",
-        "accuratecast",
-        "range",
-        "repeat",
-        "gcd",
-        "lcm",
-        "throwif",
-    ];
-    let holds = ["div", "mod", "cast"];
-    !is_total
-        && (begins.iter().any(|begin| name.starts_with(begin))
-            || holds.iter().any(|part| name.contains(part)))
+    if ["orzero", "ornull", "ordefault"].iter().any(|end| name.ends_with(end)) {
+        return false;
+    }
+    // Numbers and times in texts.
+    let reading = ["to", "add", "subtract", "date", "parse", "ipv", "uuid", "base", "reinterpret"];
+    let others = ["range", "repeat", "gcd", "lcm", "throwif", "bitshift", "bitrotate"];
+    let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+    let is_division = ["div", "mod"].iter().any(|part| name.contains(part));
+    is_division
+        || begins(&others)
+        || (is_of_text && name != "tostring" && (begins(&reading) || name.contains("cast")))
 }

@@ -114,7 +114,7 @@ impl Part {
     }
 }
 
-/// Twice the value that all rows have, unless it is NULL.
+/// The value of all rows, as minimum and maximum; none if it is NULL. Only what has the same value for all rows is made of no column.
 fn same(made: &dyn Derive) -> Result<Option<ArrayRef>, PartError> {
     let wrong = |error| PartError::argument(format!("two rows: {error}"));
     let options = RecordBatchOptions::new().with_row_count(Some(2));

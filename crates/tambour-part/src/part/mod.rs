@@ -161,7 +161,7 @@ impl Part {
         }
         open::open(storage, path, options)
     }
-    /// The same part once more, without what was read of it so far.
+    /// The same part once more, without what was read of it so far: locks cannot be copied.
     fn again(&self) -> Self {
         Self {
             files: self.files.again(),
