@@ -181,7 +181,7 @@ mod tests {
         let payload = [2, 3, 1, b'a', b'b', b'c', b'-', 0, 1, 0, 255, b'!'];
         assert_eq!(decode(&sealed(FSST, 8, &payload)).unwrap(), b"abc-abc!");
         assert_eq!(decode(&sealed(FSST, 1, &[0, 255, 7])).unwrap(), [7]);
-        assert_eq!(decode(&sealed(FSST, 0, &[0])).unwrap(), []);
+        assert_eq!(decode(&sealed(FSST, 0, &[0])).unwrap(), Vec::<u8>::new());
     }
 
     #[test]

@@ -37,14 +37,15 @@ pub fn texts(
 /// What is known of the texts in a buffer.
 #[derive(Clone, Debug)]
 struct Run {
-    /// Where the first begins and the last ends.
-    range: Range<usize>,
+    /// Where the first begins, and where the last ends; without one, the end is before the start.
+    start: usize,
+    end: usize,
     /// How many bytes they have together.
     bytes: usize,
 }
 
 fn are_texts(views: &[u128], buffers: &[Buffer]) -> bool {
-    let mut runs = vec![Run { range: usize::MAX..0, bytes: 0 }; buffers.len()];
+    let mut runs = vec![Run { start: usize::MAX, end: 0, bytes: 0 }; buffers.len()];
     let mut short_are_ascii = true;
     for &view in views {
         let length = length_of(view);
@@ -62,7 +63,7 @@ fn are_texts(views: &[u128], buffers: &[Buffer]) -> bool {
             if !begins {
                 return false;
             }
-            run.range = run.range.start.min(range.start)..run.range.end.max(range.end);
+            (run.start, run.end) = (run.start.min(range.start), run.end.max(range.end));
             run.bytes = run.bytes.saturating_add(range.len());
         }
     }
@@ -97,8 +98,8 @@ enum Checked<'a> {
 
 impl<'a> Checked<'a> {
     fn new(buffer: &'a [u8], run: &Run) -> Self {
-        // A buffer that no text lies in has a range that ends before it begins. All others were found to lie in theirs.
-        let Some(all) = buffer.get(run.range.clone()) else { return Self::Ascii };
+        // None of a buffer that no text lies in: all texts were found to lie in theirs.
+        let Some(all) = buffer.get(run.start..run.end) else { return Self::Ascii };
         // If the texts cover little of the range, the bytes between them are not worth checking.
         if run.bytes < all.len() / 2 {
             Self::Each
@@ -106,7 +107,7 @@ impl<'a> Checked<'a> {
             Self::Ascii
         } else {
             let text = simdutf8::basic::from_utf8(all);
-            text.map_or(Self::Each, |text| Self::Text(text, run.range.start))
+            text.map_or(Self::Each, |text| Self::Text(text, run.start))
         }
     }
 }
