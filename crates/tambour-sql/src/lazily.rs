@@ -72,18 +72,16 @@ fn is_over_parts(plan: &LogicalPlan) -> Result<bool> {
 
 fn has_such(node: &LogicalPlan, schema: &DFSchema) -> Result<bool> {
     let mut found = false;
+    let is_logic = &mut |expr: &Expr| matches!(expr, Expr::BinaryExpr(it) if is_logic(it.op));
     node.apply_expressions(|expr| {
-        expr.look(&mut |expr| {
-            found |= matches!(expr, Expr::BinaryExpr(it) if is_lazy(it, schema));
-            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-        })
+        found |= holds(expr, is_logic) && may_fail(expr, schema);
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
 }
 
-fn is_lazy(expr: &BinaryExpr, schema: &DFSchema) -> bool {
-    let is_logic = matches!(expr.op, Operator::And | Operator::Or);
-    is_logic && (may_fail(&expr.right, schema) || may_fail(&expr.left, schema))
+fn is_logic(op: Operator) -> bool {
+    matches!(op, Operator::And | Operator::Or)
 }
 
 /// A condition of which only true counts. The engine has put its parts in an order of its own: those that may fail come last, and
@@ -110,10 +108,10 @@ fn lazy(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr else {
         return Ok(Transformed::no(expr));
     };
-    let is_logic = matches!(op, Operator::And | Operator::Or);
-    let is_nullable = left.nullable(schema)?;
+    let is_open = is_logic(op) && may_fail(&right, schema);
+    let is_nullable = is_open && left.nullable(schema)?;
     // A side stands in two places where the other may be NULL: what has such logic inside would grow at each level.
-    if !is_logic || !may_fail(&right, schema) || (is_nullable && has_case(&right)) {
+    if !is_open || (is_nullable && has_case(&right)) {
         return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right })));
     }
     let changed = match op {
