@@ -20,7 +20,11 @@ pub(crate) fn report() -> Outcome {
 /// Undefined behaviour in what Miri can run: the scalar kernels and the codecs above them.
 pub(crate) fn miri() -> Outcome {
     let scalar = [("TAMBOUR_ISA", "scalar"), ("MIRIFLAGS", "-Zmiri-disable-isolation")];
-    run_with("cargo", &["+nightly", "miri", "test", "-p", "tambour-kernel"], &scalar)
+    run_with(
+        "cargo",
+        &["+nightly", "miri", "test", "-p", "tambour-kernel", "--features", "arrow"],
+        &scalar,
+    )
 }
 
 /// The kernels' tests for AArch64, in an emulator where this machine is another one.

@@ -168,7 +168,9 @@ mod tests {
     #[test]
     fn takes_what_arrow_takes() {
         let mut counts = [0, 0];
-        for seed in 0..3000 {
+        // An interpreter takes a thousand times as long.
+        let (seeds, least) = if cfg!(miri) { (90, 9) } else { (3000, 300) };
+        for seed in 0..seeds {
             let mut chance = Chance(seed);
             let kind = chance.below(3);
             let mut builder = BinaryViewBuilder::new().with_fixed_block_size(64);
@@ -204,7 +206,7 @@ mod tests {
             assert_eq!(got, expected, "seed {seed}");
             counts[usize::from(got.is_some())] += 1;
         }
-        assert!(counts.iter().all(|count| *count > 300), "{counts:?}");
+        assert!(counts.iter().all(|count| *count > least), "{counts:?}");
     }
 
     #[test]
