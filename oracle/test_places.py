@@ -65,3 +65,15 @@ def test_the_database_and_a_part_of_one(tambour, tables):
                           ("SELECT _part FROM t SAMPLE 0.5", b"SAMPLE of t is not supported"), ("SELECT _part FROM d.t", b'there is no table "d.t"')):
         done = tambour.call("sql", *tables, asked)
         assert done.returncode != 0 and reason in done.stderr, (asked, done.stderr)
+
+
+def test_places_are_refused_where_rows_are_merged(server, tambour):
+    server.run("CREATE DATABASE replaced")
+    server.run("CREATE TABLE replaced.t (a UInt32, v UInt8) ENGINE = ReplacingMergeTree(v) ORDER BY a")
+    server.run("INSERT INTO replaced.t VALUES (1, 2)")
+    table = f"t={server.directory('replaced', 't')}"
+    assert tambour.run("sql", table, "--format", "TabSeparated", "SELECT a, _table FROM t") == "1\tt\n"
+    for asked in ("SELECT _part, a FROM t FINAL", "SELECT count() FROM t WHERE _part = 'all_1_1_0' SETTINGS final = 1"):
+        done = tambour.call("sql", table, asked)
+        assert done.returncode != 0 and b"may be of several parts" in done.stderr, (asked, done.stderr)
+    server.run("DROP DATABASE replaced SYNC")

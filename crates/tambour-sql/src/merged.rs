@@ -5,6 +5,7 @@
 //! parts, and all that is built on them, say nothing about rows that are still to be merged.
 
 use crate::context::Session as Owner;
+use crate::placed::has_places;
 use crate::system::{Registry, registered};
 use crate::walk::everywhere;
 use arrow::array::RecordBatch;
@@ -102,6 +103,12 @@ impl Owner {
                 return Ok(Transformed::no(plan));
             }
             let table = Arc::clone(found.table());
+            if has_places(&table) {
+                // There, a condition on them leaves out parts before rows are merged.
+                let reason = "a row after the merge may be of several parts";
+                let named = format!("_part and the like of {}", scan.table_name.table());
+                return Err(refused(&named, reason));
+            }
             let table = MergedTable::new(table, self.strings, self.batch_rows);
             let source = provider_as_source(Arc::new(table));
             Ok(Transformed::yes(LogicalPlan::TableScan(TableScan { source, ..scan.clone() })))

@@ -72,6 +72,16 @@ fn with_places(name: &str, table: &Table) -> Table {
     })
 }
 
+/// Whether it is a table with these columns.
+pub(crate) fn has_places(table: &Table) -> bool {
+    let is_made = |column: &Column| {
+        let is_place = PLACES_OF_ROWS.contains(&column.name.as_str());
+        let definition = table.definition().into_iter().flat_map(|it| &it.columns);
+        is_place && !definition.map(|it| &it.column.name).any(|stored| *stored == column.name)
+    };
+    table.columns().iter().any(is_made)
+}
+
 /// One text for all rows.
 #[derive(Debug)]
 struct Same(String);

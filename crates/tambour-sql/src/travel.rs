@@ -39,7 +39,7 @@ pub fn function_of(text: &str) -> Option<ScalarUDF> {
 /// Whether a scan reads columns that tables of this session have and others of the same parts may not: `_table` is the name that
 /// a table has here.
 pub fn reads_places(scan: &TambourScanExec) -> bool {
-    let columns = &scan.sent().0.scan.columns;
+    let columns = &scan.scan().columns;
     columns.iter().any(|column| tambour_dialect::PLACES_OF_ROWS.contains(&column.as_str()))
 }
 
