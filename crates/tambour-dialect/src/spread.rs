@@ -1,7 +1,7 @@
 //! Variances, correlations and regressions at their edges: of one row, or of values that are all the same, DataFusion's are
 //! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0.
 
-use super::call::{call, choice, rename, rewrite_plain};
+use super::call::{arguments, call, choice, rename, rewrite_plain, set_arguments};
 use crate::marks::Otherwise;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Function, Value};
 
@@ -43,8 +43,49 @@ fn one_if_x_varies(squares: &Expr, nothing: Expr, otherwise: Expr) -> Expr {
     choice(condition, Expr::Nested(Box::new(one)), otherwise)
 }
 
+/// The average of one of two arguments, over rows where both are known. ClickHouse averages what is left after the first value is taken
+/// away, and adds that value again: if it is infinite, NaN is what comes of it.
+fn average_of_pairs(function: &Function, is_of_first: bool) -> Option<Expr> {
+    let mut average = function.clone();
+    let [first, second] = arguments(&mut average)?.try_into().ok()?;
+    let (averaged, other) = if is_of_first { (first, second) } else { (second, first) };
+    let zero = || Box::new(Expr::value(Value::Number("0.0".to_owned(), false)));
+    let op = BinaryOperator::Multiply;
+    // Only numbers have a product.
+    let product = Expr::BinaryOp {
+        left: Box::new(Expr::Nested(Box::new(other))),
+        op: op.clone(),
+        right: zero(),
+    };
+    let known = Expr::IsNotNull(Box::new(Expr::Nested(Box::new(product))));
+    let filter = match average.filter.take() {
+        None => known,
+        Some(filter) => Expr::BinaryOp {
+            left: Box::new(Expr::Nested(filter)),
+            op: BinaryOperator::And,
+            right: Box::new(known),
+        },
+    };
+    average.filter = Some(Box::new(filter));
+    let mut first = average.clone();
+    let float = Expr::Function(call("toFloat64", vec![averaged.clone()]));
+    set_arguments(&mut first, vec![float]);
+    rename(&mut first, "any_value");
+    set_arguments(&mut average, vec![averaged]);
+    rename(&mut average, "avg");
+    let nothing = Expr::BinaryOp { left: Box::new(Expr::Function(first)), op, right: zero() };
+    Some(Expr::Nested(Box::new(Expr::BinaryOp {
+        left: Box::new(Expr::Function(average)),
+        op: BinaryOperator::Plus,
+        right: Box::new(nothing),
+    })))
+}
+
 /// What such a call is.
 pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
+    if matches!(written, "regr_avgy" | "regr_avgx") {
+        return average_of_pairs(function, written == "regr_avgy");
+    }
     let lone = LONE.iter().find(|(name, _)| *name == written);
     let is_never_nan = NEVER_NAN.contains(&written);
     if lone.is_none() && !is_never_nan {
