@@ -2,33 +2,73 @@
 
 use super::Source;
 use super::fault::Fault;
+use arrow_array::Array;
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer};
 
 /// The most that is allocated before any byte of a claimed length was seen.
 const UNSEEN_MAX: usize = 16 << 20;
 
-/// Reads `count` values of `width` bytes.
+/// The largest memory that is kept between batches.
+const SPARE_MAX: usize = 1 << 20;
+
+/// Memory of the values before, which is written again once nobody reads it: fresh memory must be zeroed first.
+#[derive(Debug, Default)]
+pub(super) struct Spare(Option<Buffer>);
+
+impl Spare {
+    /// Reads `count` values of `width` bytes.
+    pub(super) fn read_values(
+        &mut self,
+        source: &mut dyn Source,
+        count: usize,
+        width: usize,
+    ) -> Result<MutableBuffer, Fault> {
+        let Some(length) =
+            count.checked_mul(width).filter(|&length| length <= isize::MAX as usize / 4)
+        else {
+            return Err(Fault::limit(
+                "values to be read at once",
+                isize::MAX as usize / 4 / width.max(1),
+                count,
+            ));
+        };
+        let first = length.min(UNSEEN_MAX);
+        let unread = self.0.take().and_then(|kept| kept.into_mutable().ok());
+        let mut buffer = match unread {
+            Some(mut kept) if first <= kept.capacity() => {
+                kept.resize(first, 0);
+                kept
+            }
+            _ => MutableBuffer::from_len_zeroed(first),
+        };
+        source.read_exact(buffer.as_slice_mut())?;
+        while buffer.len() < length {
+            let seen = buffer.len();
+            buffer.resize((seen * 2).min(length), 0);
+            source.read_exact(&mut buffer.as_slice_mut()[seen..])?;
+        }
+        Ok(buffer)
+    }
+
+    /// Keeps the memory of values that somebody may still read.
+    pub(super) fn keep(&mut self, values: &dyn Array) {
+        let buffer = values.to_data().buffers().first().cloned();
+        self.0 = buffer.filter(|it| it.capacity() <= SPARE_MAX);
+    }
+
+    /// Keeps memory that nobody reads.
+    pub(super) fn give_back(&mut self, bytes: MutableBuffer) {
+        self.0 = Some(bytes.into()).filter(|it: &Buffer| it.capacity() <= SPARE_MAX);
+    }
+}
+
+/// Reads `count` values of `width` bytes into memory of their own.
 pub(super) fn read_values(
     source: &mut dyn Source,
     count: usize,
     width: usize,
 ) -> Result<MutableBuffer, Fault> {
-    let Some(length) = count.checked_mul(width).filter(|&length| length <= isize::MAX as usize / 4)
-    else {
-        return Err(Fault::limit(
-            "values to be read at once",
-            isize::MAX as usize / 4 / width.max(1),
-            count,
-        ));
-    };
-    let mut buffer = MutableBuffer::from_len_zeroed(length.min(UNSEEN_MAX));
-    source.read_exact(buffer.as_slice_mut())?;
-    while buffer.len() < length {
-        let seen = buffer.len();
-        buffer.resize((seen * 2).min(length), 0);
-        source.read_exact(&mut buffer.as_slice_mut()[seen..])?;
-    }
-    Ok(buffer)
+    Spare::default().read_values(source, count, width)
 }
 
 /// Appends `count` bytes to `target`, which grows only as they come.

@@ -1,6 +1,6 @@
 //! Types of a constant width: one stream of values, one small file per conversion.
 
-use super::bytes::read_values;
+use super::bytes::{Spare, read_values};
 use super::coerce::{coerce, refuse_nulls};
 use super::fault::Fault;
 use super::tree::{self, Decode, Encode, Nulls};
@@ -81,11 +81,12 @@ pub(super) fn write(
 pub(super) struct Reader {
     name: StreamName,
     fixed: Box<dyn Fixed>,
+    spare: Spare,
 }
 
 impl Reader {
     pub(super) fn new(name: StreamName, fixed: Box<dyn Fixed>) -> Self {
-        Self { name, fixed }
+        Self { name, fixed, spare: Spare::default() }
     }
 }
 
@@ -99,7 +100,13 @@ impl Decode for Reader {
         match tree::sum(rows)? {
             // A stream without a byte need not be there.
             0 => self.fixed.decode(MutableBuffer::new(0), 0, nulls),
-            total => read(self.fixed.as_ref(), sources.stream(&self.name)?, total, nulls),
+            total => {
+                let source = sources.stream(&self.name)?;
+                let bytes = self.spare.read_values(source, total, self.fixed.width())?;
+                let array = self.fixed.decode(bytes, total, nulls)?;
+                self.spare.keep(&array);
+                Ok(array)
+            }
         }
     }
 

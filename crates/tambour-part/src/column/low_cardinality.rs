@@ -1,6 +1,6 @@
 //! Reading LowCardinality: indexes into a dictionary that many granules share, or into keys that a record brings along.
 
-use super::bytes::{read_u64, read_values};
+use super::bytes::{Spare, read_u64};
 use super::fault::Fault;
 use super::fixed::{self, Fixed};
 use super::gathered::Gathered;
@@ -64,6 +64,7 @@ pub(super) struct Reader {
     kept: Kept,
     /// Keys of all records in one dictionary, while they are not too many; none for keys other than strings.
     gathered: Option<Gathered>,
+    spare: Spare,
 }
 
 /// Keys that were read.
@@ -113,6 +114,7 @@ impl Reader {
             compact: context.compact(),
             kept: Kept::default(),
             gathered,
+            spare: Spare::default(),
         })
     }
 
@@ -240,7 +242,7 @@ impl Reader {
             return Err(source.corrupt(&reason).into());
         };
         let width = 1 << (flags & WIDTH);
-        let bytes = read_values(source, rows, width)?;
+        let bytes = self.spare.read_values(source, rows, width)?;
         if !pieces.last().is_some_and(|last| last.takes(shared.as_ref(), additional.as_ref())) {
             pieces.push(Piece::new(shared.as_ref(), additional.as_ref(), self.nullable));
         }
@@ -253,6 +255,7 @@ impl Reader {
             _ => piece.add_indexes(bytes.typed_data::<u64>(), &keys),
         };
         added.map_err(|fault| fault.map_row(|at| row + at))?;
+        self.spare.give_back(bytes);
         Ok(rows)
     }
 

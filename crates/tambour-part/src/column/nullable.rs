@@ -1,6 +1,6 @@
 //! Nullable: a byte per row (1 = NULL) before the values, which have a row for each NULL too.
 
-use super::bytes::{read_values, validity};
+use super::bytes::{Spare, validity};
 use super::coerce::{logical_nulls, refuse_nulls};
 use super::fault::Fault;
 use super::tree::{self, Decode, Encode, Nulls};
@@ -14,11 +14,12 @@ use std::sync::Arc;
 pub(super) struct Reader {
     name: StreamName,
     values: Box<dyn Decode>,
+    spare: Spare,
 }
 
 impl Reader {
     pub(super) fn new(name: StreamName, values: Box<dyn Decode>) -> Self {
-        Self { name, values }
+        Self { name, values, spare: Spare::default() }
     }
 }
 
@@ -35,7 +36,12 @@ impl Decode for Reader {
     ) -> Result<ArrayRef, Fault> {
         let nulls = match tree::sum(rows)? {
             0 => None,
-            total => validity(&read_values(sources.stream(&self.name)?, total, 1)?)?,
+            total => {
+                let map = self.spare.read_values(sources.stream(&self.name)?, total, 1)?;
+                let nulls = validity(&map)?;
+                self.spare.give_back(map);
+                nulls
+            }
         };
         self.values.read(sources, rows, nulls)
     }

@@ -2,7 +2,7 @@
 //!
 //! Nothing is copied but what Arrow keeps inside a view anyway (12 bytes and less) and strings that straddle two blocks.
 
-use super::bytes::{append_bytes, read_values, read_varint, varint};
+use super::bytes::{Spare, append_bytes, read_varint, varint};
 use super::fault::Fault;
 use super::tree::{self, Decode};
 use super::{Source, Sources, StreamName};
@@ -31,11 +31,12 @@ pub(super) struct Reader {
     strings: Strings,
     /// Only lengths are asked for: what they were so far.
     blanks: Option<Blanks>,
+    spare: Spare,
 }
 
 impl Reader {
     pub(super) fn new(name: StreamName, sizes: Option<StreamName>, strings: Strings) -> Self {
-        Self { name, sizes, strings, blanks: None }
+        Self { name, sizes, strings, blanks: None, spare: Spare::default() }
     }
 }
 
@@ -56,11 +57,14 @@ impl Decode for Reader {
                 }
                 (None, None) => views.read_inline(sources.stream(&self.name)?)?,
                 (Some(sizes), blanks) => {
-                    let sizes = read_values(sources.stream(sizes)?, total, 8)?;
+                    let sizes = self.spare.read_values(sources.stream(sizes)?, total, 8)?;
                     if let Some(blanks) = blanks {
-                        return blanks.of(sizes.typed_data(), self.strings, nulls);
+                        let lengths = blanks.of(sizes.typed_data(), self.strings, nulls);
+                        self.spare.give_back(sizes);
+                        return lengths;
                     }
                     views.read_sized(sources.stream(&self.name)?, sizes.typed_data())?;
+                    self.spare.give_back(sizes);
                 }
             }
         }

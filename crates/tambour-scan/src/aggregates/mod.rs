@@ -1,12 +1,13 @@
 //! What aggregates ask for in another form, and accumulators of many groups where the engine has one for each group.
 //!
 //! `sums` adds up a column once for many sums of it, `ordered` asks for the order of a subquery, `distinct` counts different
-//! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `unique` lists different values, and
-//! [`piled`] has all values of all groups.
+//! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `unique` lists different
+//! values, `narrow` adds up integers without a copy, and [`piled`] has all values of all groups.
 
 mod any;
 mod distinct;
 mod first;
+pub(crate) mod narrow;
 pub mod ordered;
 pub mod piled;
 mod sums;
@@ -29,8 +30,8 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
 /// Aggregates that rules put in the place of others. Nobody types their names.
-pub fn aggregates() -> [AggregateUDF; 4] {
-    [any::any(), distinct::count_bytes(), first::first(), unique::unique()]
+pub fn aggregates() -> [AggregateUDF; 5] {
+    [any::any(), distinct::count_bytes(), first::first(), narrow::narrow_sum(), unique::unique()]
 }
 
 /// The functions of their arguments.

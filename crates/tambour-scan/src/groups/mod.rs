@@ -12,6 +12,7 @@ pub mod runs;
 mod stream;
 mod wide;
 
+use crate::aggregates::narrow::SumsOfNarrow;
 use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
 use crate::doubled::WithoutDoubled;
@@ -54,6 +55,7 @@ pub fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(place, Arc::new(LengthsOfTexts));
     rules.insert(place, Arc::new(GroupsByPosition));
     rules.insert(place, Arc::new(FirstKeys));
+    rules.insert(place, Arc::new(SumsOfNarrow));
     rules.insert(place, Arc::new(EndsOfParts));
     rules.insert(place, Arc::new(AnswersFromStatistics));
     let place = rules.iter().position(|rule| rule.name() == "join_selection").unwrap_or_default();
