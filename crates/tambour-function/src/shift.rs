@@ -103,23 +103,22 @@ impl Unit {
             Self::Year => count.saturating_mul(12),
             _ => {
                 let calendar = i64::from(civil::FIRST_DAY)..=i64::from(civil::LAST_DAY);
-                return !calendar.contains(&self.move_day(day, count));
+                return !calendar.contains(&self.move_day(day, count, i64::wrapping_add));
             }
         };
         let date = civil::from_days(civil::clamp(day.into()));
         let month = i64::from(date.year) * 12 + i64::from(date.month) - 1;
         !(years.start * 12..years.end * 12).contains(&month.saturating_add(months))
     }
-    /// A day moved by some of them.
-    fn move_day(self, day: i32, count: i64) -> i64 {
+    /// A day moved by some of them. ClickHouse's sums of days wrap around, those of instants do not.
+    fn move_day(self, day: i32, count: i64, add: fn(i64, i64) -> i64) -> i64 {
         let day = i64::from(day);
         match self {
-            Self::Week => day.wrapping_add(count.wrapping_mul(7)),
+            Self::Week => add(day, count.wrapping_mul(7)),
             Self::Month => add_months(day, count),
             Self::Quarter => add_months(day, count.saturating_mul(3)),
             Self::Year => add_months(day, count.saturating_mul(12)),
-            // As there, where sums wrap around.
-            _ => day.wrapping_add(count),
+            _ => add(day, count),
         }
     }
 }
@@ -162,7 +161,7 @@ fn shift_type(name: &'static str, s: &[Signature], unit: Unit) -> Result<DataTyp
 
 /// The reading of the clock at an instant, moved by days or months.
 fn move_instant(clock: impl Clock, zone: &Zone, instant: i64, unit: Unit, count: i64) -> i64 {
-    let day = civil::clamp(unit.move_day(clock.day(instant), count));
+    let day = civil::clamp(unit.move_day(clock.day(instant), count, i64::saturating_add));
     zone.instant(day, clock.time(instant))
 }
 
@@ -239,7 +238,7 @@ fn shift_days(
     let is_narrow = matches!(call.result, DataType::Date);
     let years = years(is_narrow);
     let moved = (0..days.len()).map(|row| {
-        let day = unit.move_day(days.value(row), count(row));
+        let day = unit.move_day(days.value(row), count(row), i64::wrapping_add);
         let must_stay = !is_narrow || unit.is_of_calendar();
         if must_stay && !call.is_null(row) && unit.leaves(days.value(row), count(row), &years) {
             return Err(outside(call, row, &years));
