@@ -247,8 +247,9 @@ def test_scripts_leave_the_same_rows(seed, server, database, tambour, tmp_path):
     chance = random.Random(seed)
     layout = LAYOUTS[seed % len(LAYOUTS)]
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-    create = f"CREATE TABLE {{}} ({columns}) ENGINE = MergeTree {layout[1]} {layout[0]}"
-    server.run(create.format(f"{database}.t") + " SETTINGS min_bytes_for_wide_part = 0")
+    granularity = [4, 16, 8192][seed // len(LAYOUTS) % 3]
+    create = f"CREATE TABLE {{}} ({columns}) ENGINE = MergeTree {layout[1]} {layout[0]} SETTINGS index_granularity = {granularity}"
+    server.run(create.format(f"{database}.t") + ", min_bytes_for_wide_part = 0")
     (tmp_path / "none.csv").write_text(",".join(COLUMNS) + "\n")
     table = tmp_path / "t"
     tambour.run("import", tmp_path / "none.csv", "--into", table, "--create", create.format("t"))

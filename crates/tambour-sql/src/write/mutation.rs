@@ -344,6 +344,12 @@ impl<'a> Matches<'a> {
             }
             self.waiting.pop_front();
         }
+        let mut types = targets.iter().zip(&self.types);
+        if sources.is_empty()
+            && types.all(|((target, _), to)| batch.column(*target).data_type() == to)
+        {
+            return Ok(batch);
+        }
         let changed = |batch: &RecordBatch| {
             if targets.is_empty() {
                 let kept: BooleanArray = places.iter().map(|(from, _)| Some(*from == 0)).collect();

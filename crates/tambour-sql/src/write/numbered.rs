@@ -1,4 +1,4 @@
-//! The rows of one part with their numbers: what a change is decided on.
+//! The rows of one part with their numbers: what a change is decided on. Granules in which no row can match are left out.
 
 use super::schema_of;
 use crate::context::Session;
@@ -12,6 +12,7 @@ use datafusion::datasource::{TableProvider, TableType};
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::TableProviderFilterPushDown;
 use datafusion::physical_expr::expressions::col;
 use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
@@ -19,7 +20,9 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use std::sync::Arc;
 use tambour_part::types::Strings;
-use tambour_table::scan::{Scan, ScanRequest};
+use tambour_scan::pushdown::Pushdown;
+use tambour_table::predicate::Predicate;
+use tambour_table::scan::{Scan, ScanRequest, starts_of};
 use tambour_table::{Table, TableError};
 
 /// The column with the numbers, from 0; nobody types this name.
@@ -44,6 +47,10 @@ impl Numbered {
         let (strings, batch_rows) = (session.strings, session.batch_rows);
         Self { table: Arc::new(table), schema, strings, batch_rows }
     }
+
+    fn pushdown(&self) -> Pushdown<'_> {
+        Pushdown { columns: self.table.columns(), strings: self.strings }
+    }
 }
 
 #[async_trait]
@@ -54,11 +61,24 @@ impl TableProvider for Numbered {
     fn table_type(&self) -> TableType {
         TableType::Base
     }
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        // Rows that are deleted have no number, and granules do not tell how many of theirs are.
+        let is_counted = !self.table.has_deleted_rows();
+        let support = |filter: &&Expr| match self.pushdown().filter(filter) {
+            Predicate::Unknown => TableProviderFilterPushDown::Unsupported,
+            _ if is_counted => TableProviderFilterPushDown::Inexact,
+            _ => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
     async fn scan(
         &self,
         _state: &dyn Planning,
         projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
+        filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = match projection {
@@ -68,6 +88,7 @@ impl TableProvider for Numbered {
         let names = schema.fields().iter().map(|field| field.name().clone());
         let request = ScanRequest {
             columns: names.filter(|name| name != ROW).collect(),
+            predicate: self.pushdown().all(filters),
             strings: self.strings,
             batch_rows: self.batch_rows,
             ..ScanRequest::default()
@@ -95,6 +116,21 @@ struct Rows {
     schema: SchemaRef,
 }
 
+impl Rows {
+    /// The numbers of the rows that are read.
+    fn numbers(&self) -> impl Iterator<Item = u64> + Send + use<> {
+        let starts = self.table.parts().first().map(|part| starts_of(part.granules()));
+        let starts = starts.unwrap_or_default();
+        let ranges = self.scan.partitions.iter().flatten().cloned().collect::<Vec<_>>();
+        let is_whole = self.table.has_deleted_rows();
+        let whole = is_whole.then_some(0..u64::MAX);
+        let read = ranges.into_iter().filter_map(move |range| {
+            (!is_whole).then_some(*starts.get(range.start)?..*starts.get(range.end)?)
+        });
+        whole.into_iter().chain(read).flatten()
+    }
+}
+
 impl PartitionStream for Rows {
     fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -103,11 +139,10 @@ impl PartitionStream for Rows {
         let schema = Arc::clone(&self.schema);
         let of_batches = Arc::clone(&self.schema);
         let reader = self.scan.run(0, self.table.storage(), Some(&self.table));
-        let mut before = 0_u64;
+        let mut numbers = self.numbers();
         let mut number = move |batch: RecordBatch| {
-            let batch = numbered(&batch, before, &of_batches)?;
-            before += batch.num_rows() as u64;
-            Ok(batch)
+            let numbers: UInt64Array = numbers.by_ref().take(batch.num_rows()).collect();
+            numbered(&batch, Arc::new(numbers), &of_batches)
         };
         let batches: Box<dyn Iterator<Item = Result<RecordBatch>> + Send> = match reader {
             Ok(reader) => {
@@ -120,9 +155,7 @@ impl PartitionStream for Rows {
 }
 
 /// Puts the numbers where the schema wants them.
-fn numbered(batch: &RecordBatch, before: u64, schema: &SchemaRef) -> Result<RecordBatch> {
-    let rows = batch.num_rows() as u64;
-    let numbers: ArrayRef = Arc::new(UInt64Array::from_iter_values(before..before + rows));
+fn numbered(batch: &RecordBatch, numbers: ArrayRef, schema: &SchemaRef) -> Result<RecordBatch> {
     let mut columns = batch.columns().iter();
     let take = |field: &Arc<Field>| {
         if field.name() == ROW { Some(Arc::clone(&numbers)) } else { columns.next().cloned() }
