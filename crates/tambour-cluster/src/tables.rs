@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tambour_table::Table;
 use tambour_table::scan::Scan;
 use tambour_table::store::{is_url, storage_of};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 
 /// Tables that are kept open at most; beyond, all are let go.
 const OPEN_MAX: usize = 256;
@@ -16,8 +18,11 @@ const OPEN_MAX: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Tables {
     root: PathBuf,
-    open: Mutex<HashMap<PathBuf, Arc<Table>>>,
+    open: Mutex<HashMap<PathBuf, Opened>>,
 }
+
+/// A table while it is opened, and from then on: whoever asks for it in between waits.
+type Opened = Arc<Mutex<Option<Arc<Table>>>>;
 
 impl Tables {
     /// Below a directory that is there, or below the URL of an object store.
@@ -41,21 +46,23 @@ impl Tables {
     pub(crate) fn open(&self, scan: &Scan) -> Result<Arc<Table>> {
         let external = |error| DataFusionError::External(Box::new(error));
         let path = self.allowed(&scan.directory().map_err(external)?)?;
-        let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
-        if let Some(table) = known
-            && scan.check(&table).is_ok()
-        {
-            return Ok(table);
-        }
-        // It has changed since, or was never open.
-        let table = Arc::new(Table::open(&path).map_err(external)?);
-        scan.check(&table).map_err(external)?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= OPEN_MAX {
-            open.clear();
-        }
-        open.insert(path, Arc::clone(&table));
-        Ok(table)
+        let slot = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            if open.len() >= OPEN_MAX && !open.contains_key(&path) {
+                open.clear();
+            }
+            Arc::clone(open.entry(path.clone()).or_default())
+        };
+        aside(|| {
+            let mut opened = slot.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(table) = opened.as_ref().filter(|table| scan.check(table).is_ok()) {
+                return Ok(Arc::clone(table));
+            }
+            // It has changed since, or was never open.
+            let table = Arc::new(Table::open(&path).map_err(external)?);
+            scan.check(&table).map_err(external)?;
+            Ok(Arc::clone(opened.insert(table)))
+        })
     }
     /// The path without links and dots, if it is below the root.
     pub(crate) fn allowed(&self, path: &Path) -> Result<PathBuf> {
@@ -82,4 +89,12 @@ impl Tables {
         }
         Ok(found)
     }
+}
+
+/// Does what takes a while. Plans are read on the threads that talk, which must answer others meanwhile: tables of thousands of parts
+/// take longer to open than a worker may be silent.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    let is_shared = Handle::try_current()
+        .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if is_shared { block_in_place(work) } else { work() }
 }

@@ -153,7 +153,13 @@ impl Storage for Disk {
         while filled <= length {
             match file.read(&mut bytes[filled..]) {
                 Ok(0) => break,
-                Ok(count) => filled += count,
+                Ok(count) => {
+                    filled += count;
+                    // A read of a file on a disk is short at its end only.
+                    if filled == length {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
