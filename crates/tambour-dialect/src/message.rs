@@ -175,6 +175,9 @@ fn plain(text: &str) -> String {
     if let Some(known) = mismatch::of(text) {
         return known;
     }
+    if let Some(told) = unread(text) {
+        return told;
+    }
     if let Some((_, known)) = KNOWN.iter().find(|(piece, _)| text.contains(piece)) {
         return (*known).to_owned();
     }
@@ -211,6 +214,28 @@ fn plain(text: &str) -> String {
     first_lower(cut)
 }
 
+/// What a text that was compared with another type, or cast to it, is not.
+fn unread(text: &str) -> Option<String> {
+    const TIME: &str = "a date and time: write it as '2024-05-31 23:59:00'";
+    if let Some((_, rest)) = text.split_once("Error parsing timestamp from '") {
+        let (value, _) = rest.rsplit_once("': ")?;
+        return Some(format!("'{value}' is not {TIME}"));
+    }
+    let (_, rest) = text.split_once("annot cast string '")?;
+    let (value, rest) = rest.rsplit_once("' to value of ")?;
+    let (wanted, _) = rest.rsplit_once(" type")?;
+    let what = match wanted {
+        "Date32" => "a date: write it as '2024-05-31'".to_owned(),
+        it if it.starts_with("Timestamp") => TIME.to_owned(),
+        it if it.starts_with("Decimal") => "a decimal number".to_owned(),
+        "Boolean" => "a Bool: write it as 'true' or 'false'".to_owned(),
+        it if it.contains("Int") => format!("a whole number of type {it}"),
+        it if it.starts_with("Float") => "a number".to_owned(),
+        it => format!("of type {it}"),
+    };
+    Some(format!("'{value}' is not {what}"))
+}
+
 /// A sentence in the middle of one.
 fn first_lower(text: &str) -> String {
     let mut characters = text.chars();
@@ -238,6 +263,18 @@ mod tests {
             "Something.\nThis issue was likely caused by a bug in DataFusion's code. Please help us".to_owned(),
         );
         assert_eq!(of(&bug), "this statement cannot be run: something");
+    }
+
+    #[test]
+    fn texts_that_are_not_read_are_told_without_types_of_the_engine() {
+        let of_cast = |to: &str| {
+            plain(&format!("Cast error: Cannot cast string 'it''s' to value of {to} type"))
+        };
+        assert_eq!(of_cast("Date32"), "'it''s' is not a date: write it as '2024-05-31'");
+        assert_eq!(of_cast("Decimal128(38, 10)"), "'it''s' is not a decimal number");
+        assert_eq!(of_cast("UInt64"), "'it''s' is not a whole number of type UInt64");
+        let text = "Parser error: Error parsing timestamp from 'x': timestamp must contain at least 10 characters";
+        assert!(plain(text).starts_with("'x' is not a date and time"), "{}", plain(text));
     }
 
     #[test]
