@@ -1,7 +1,7 @@
 //! Variances, correlations and regressions at their edges: of one row, or of values that are all the same, DataFusion's are
 //! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0.
 
-use super::call::{arguments, call, choice, rename, rewrite_plain, set_arguments};
+use super::call::{arguments, call, choice, is_null, rename, rewrite_plain, set_arguments};
 use crate::marks::Otherwise;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Function, Value};
 
@@ -69,8 +69,10 @@ fn average_of_pairs(function: &Function, is_of_first: bool) -> Option<Expr> {
     average.filter = Some(Box::new(filter));
     let mut first = average.clone();
     let float = Expr::Function(call("toFloat64", vec![averaged.clone()]));
-    set_arguments(&mut first, vec![float]);
+    set_arguments(&mut first, vec![float.clone()]);
     rename(&mut first, "any_value");
+    // Only numbers have an average, and NULL without a type has none.
+    let averaged = if is_null(&averaged) { float } else { averaged };
     set_arguments(&mut average, vec![averaged]);
     rename(&mut average, "avg");
     let nothing = Expr::BinaryOp { left: Box::new(Expr::Function(first)), op, right: zero() };

@@ -4,7 +4,7 @@ use super::widen::{converted, widens};
 use crate::schema::expression::Expression;
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, Int64Array, ListArray, RecordBatch, UInt32Array, new_null_array,
+    Array, ArrayRef, Date32Array, Int64Array, ListArray, RecordBatch, UInt32Array, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::{CastOptions, cast_with_options};
@@ -176,6 +176,9 @@ fn assigned(values: &ArrayRef, from: &DataType, to: &DataType) -> Result<ArrayRe
     }
 }
 
+/// 1900-01-01, ClickHouse's default of a Date32: it is the first date of the type, not its zero.
+const FIRST_DATE32: i32 = -25_567;
+
 /// One value: NULL, zero, or what is empty.
 fn zero(data_type: &DataType) -> Result<ArrayRef, String> {
     let wanted = data_type.arrow(Strings::Binary);
@@ -193,6 +196,7 @@ fn zero(data_type: &DataType) -> Result<ArrayRef, String> {
             converted(&inner, data_type.unwrapped(), data_type).map_err(|error| error.to_string())
         }
         DataType::String => cast(text(), &wanted),
+        DataType::Date32 => Ok(Arc::new(Date32Array::from(vec![FIRST_DATE32]))),
         DataType::Enum8(_) | DataType::Enum16(_) => {
             let keys: ArrayRef =
                 Arc::new(arrow_array::StringArray::from(vec![first_name(data_type)?]));

@@ -44,6 +44,7 @@ pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
     rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
+    rules.insert(0, Arc::new(OtherCalls { name: "lists_of_texts", calls: ordered::calls }));
     rules.insert(0, Arc::new(OrderOfSubqueries));
     rules.insert(0, Arc::new(OtherCalls { name: "distinct_by_bytes", calls: distinct::calls }));
     rules.push(Arc::new(OtherCalls { name: "any_of_groups", calls: any::calls }));

@@ -407,18 +407,23 @@ fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>>
     if is_plain(types[0].clone()) && !(is_instant && is_date) && !is_float {
         return Ok(None);
     }
-    let low = of_end(&between.low, Operator::GtEq)?;
-    let high = of_end(&between.high, Operator::LtEq)?;
+    // A NaN is neither within nor outside.
+    let operators = if between.negated {
+        (Operator::Lt, Operator::Gt)
+    } else {
+        (Operator::GtEq, Operator::LtEq)
+    };
+    let low = of_end(&between.low, operators.0)?;
+    let high = of_end(&between.high, operators.1)?;
     let plain = |end: &Expr, operator| {
         Expr::BinaryExpr(BinaryExpr::new(between.expr.clone(), operator, Box::new(end.clone())))
     };
     if low.is_none() && high.is_none() {
         return Ok(None);
     }
-    let low = low.unwrap_or_else(|| plain(&between.low, Operator::GtEq));
-    let high = high.unwrap_or_else(|| plain(&between.high, Operator::LtEq));
-    let both = low.and(high);
-    Ok(Some(if between.negated { Expr::Not(Box::new(both)) } else { both }))
+    let low = low.unwrap_or_else(|| plain(&between.low, operators.0));
+    let high = high.unwrap_or_else(|| plain(&between.high, operators.1));
+    Ok(Some(if between.negated { low.or(high) } else { low.and(high) }))
 }
 
 /// A comparison with a text that was planned before it was known that the other side is a UUID or an address, and took it for

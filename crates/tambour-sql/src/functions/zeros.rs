@@ -371,24 +371,27 @@ fn is_distinct_count(expr: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// Sets hold the bits of floats, so that the two zeros are two. True if the list has one and was changed.
+/// Sets hold the bits of floats, so that the two zeros are two. True if the list has one, or a constant that is yet to be
+/// computed (`-inf`), and was changed.
 pub(super) fn in_list(list: &mut InList) -> bool {
-    let float = |item: &Expr| match item {
-        Expr::Literal(value, _) => match value.cast_to(&ArrowType::Float64) {
-            Ok(ScalarValue::Float64(number)) => Some(number),
-            _ => None,
-        },
+    let number = |item: &Expr| match item {
+        Expr::Literal(value, _) => value.cast_to(&ArrowType::Float64).ok(),
         _ => None,
     };
-    let Some(numbers) = list.list.iter().map(float).collect::<Option<Vec<_>>>() else {
-        return false;
+    let is_zero = |item: &Expr| match number(item) {
+        Some(value) => matches!(value, ScalarValue::Float64(Some(0.0))),
+        None => true,
     };
-    if !numbers.contains(&Some(0.0)) {
+    let is_text = |item: &Expr| matches!(item, Expr::Literal(..)) && number(item).is_none();
+    if list.list.iter().any(is_text) || !list.list.iter().any(is_zero) {
         return false;
     }
-    let bits =
-        |number: Option<f64>| lit(ScalarValue::Int64(number.map(|it| it.to_bits().cast_signed())));
-    list.list = numbers.into_iter().map(bits).collect();
+    let bits = |item: Expr| match number(&item) {
+        Some(ScalarValue::Float64(Some(known))) => lit(known.to_bits().cast_signed()),
+        Some(_) => lit(ScalarValue::Int64(None)),
+        None => Order::Bits.udf().call(vec![cast(item, ArrowType::Float64)]),
+    };
+    list.list = std::mem::take(&mut list.list).into_iter().map(bits).collect();
     let expr = std::mem::replace(&mut *list.expr, lit(0_i64));
     *list.expr = Order::Bits.udf().call(vec![expr]);
     true
