@@ -442,6 +442,17 @@ fn nodes(expr: &Expr) -> usize {
     count
 }
 
+/// True for a condition that [`between`] made: outside of its ends is a NaN, too. What a user writes as these ends is not computed yet.
+pub(super) fn is_made_here(condition: &Between) -> bool {
+    let ends = [&condition.low, &condition.high].map(|end| match &**end {
+        Expr::Literal(ScalarValue::Float64(Some(end)), _) => Some(end.to_bits()),
+        _ => None,
+    });
+    [(f64::NEG_INFINITY, f64::INFINITY), (-0.0, 0.0)]
+        .iter()
+        .any(|(low, high)| ends == [Some(low.to_bits()), Some(high.to_bits())])
+}
+
 fn between(expr: &Expr, negated: bool, low: f64, high: f64) -> Expr {
     let (low, high) = (Box::new(lit(low)), Box::new(lit(high)));
     Expr::Between(Between::new(Box::new(expr.clone()), negated, low, high))
