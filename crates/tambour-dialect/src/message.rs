@@ -223,7 +223,7 @@ fn unread(text: &str) -> Option<String> {
     }
     let (_, rest) = text.split_once("annot cast string '")?;
     let (value, rest) = rest.rsplit_once("' to value of ")?;
-    let (wanted, _) = rest.rsplit_once(" type")?;
+    let (wanted, more) = rest.split_once(" type")?;
     let what = match wanted {
         "Date32" => "a date: write it as '2024-05-31'".to_owned(),
         it if it.starts_with("Timestamp") => TIME.to_owned(),
@@ -233,7 +233,7 @@ fn unread(text: &str) -> Option<String> {
         it if it.starts_with("Float") => "a number".to_owned(),
         it => format!("of type {it}"),
     };
-    Some(format!("'{value}' is not {what}"))
+    Some(format!("'{value}' is not {what}{more}"))
 }
 
 /// A sentence in the middle of one.
@@ -272,6 +272,8 @@ mod tests {
         };
         assert_eq!(of_cast("Date32"), "'it''s' is not a date: write it as '2024-05-31'");
         assert_eq!(of_cast("Decimal128(38, 10)"), "'it''s' is not a decimal number");
+        let told = plain("Cannot cast string 'x' to value of Int64 type. More of type");
+        assert_eq!(told, "'x' is not a whole number of type Int64. More of type");
         assert_eq!(of_cast("UInt64"), "'it''s' is not a whole number of type UInt64");
         let text = "Parser error: Error parsing timestamp from 'x': timestamp must contain at least 10 characters";
         assert!(plain(text).starts_with("'x' is not a date and time"), "{}", plain(text));
