@@ -1,5 +1,5 @@
 //! Variances, correlations and regressions at their edges: of one row, or of values that are all the same, DataFusion's are
-//! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0.
+//! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0. And averages of pairs, where a value is infinite.
 
 use super::call::{arguments, call, choice, is_null, rename, rewrite_plain, set_arguments};
 use crate::marks::Otherwise;
