@@ -2,7 +2,8 @@
 //!
 //! `sums` adds up a column once for many sums of it, `ordered` asks for the order of a subquery, `distinct` counts different
 //! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `unique` lists different
-//! values, `narrow` adds up integers without a copy, and [`piled`] has all values of all groups.
+//! values, `narrow` adds up integers without a copy, `windows` hands on values of dictionaries, and [`piled`] has all values of all
+//! groups.
 
 mod any;
 mod distinct;
@@ -12,9 +13,11 @@ pub mod ordered;
 pub mod piled;
 mod sums;
 mod unique;
+mod windows;
 
 use self::ordered::OrderOfSubqueries;
 use self::sums::SumsOfShifted;
+use self::windows::WindowsOfTexts;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::DataType;
@@ -45,6 +48,7 @@ pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
     rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
     rules.insert(0, Arc::new(OtherCalls { name: "lists_of_texts", calls: ordered::calls }));
+    rules.insert(0, Arc::new(WindowsOfTexts));
     rules.insert(0, Arc::new(OrderOfSubqueries));
     rules.insert(0, Arc::new(OtherCalls { name: "distinct_by_bytes", calls: distinct::calls }));
     rules.push(Arc::new(OtherCalls { name: "any_of_groups", calls: any::calls }));

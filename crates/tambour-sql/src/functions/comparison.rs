@@ -442,20 +442,14 @@ fn nodes(expr: &Expr) -> usize {
     count
 }
 
-/// True for a condition that [`between`] made: outside of its ends is a NaN, too. What a user writes as these ends is not computed yet.
-pub(super) fn is_made_here(condition: &Between) -> bool {
-    let ends = [&condition.low, &condition.high].map(|end| match &**end {
-        Expr::Literal(ScalarValue::Float64(Some(end)), _) => Some(end.to_bits()),
-        _ => None,
-    });
-    [(f64::NEG_INFINITY, f64::INFINITY), (-0.0, 0.0)]
-        .iter()
-        .any(|(low, high)| ends == [Some(low.to_bits()), Some(high.to_bits())])
+fn between(expr: &Expr, low: f64, high: f64) -> Expr {
+    let (low, high) = (Box::new(lit(low)), Box::new(lit(high)));
+    Expr::Between(Between::new(Box::new(expr.clone()), false, low, high))
 }
 
-fn between(expr: &Expr, negated: bool, low: f64, high: f64) -> Expr {
-    let (low, high) = (Box::new(lit(low)), Box::new(lit(high)));
-    Expr::Between(Between::new(Box::new(expr.clone()), negated, low, high))
+/// Holds of a NaN, as a user's NOT BETWEEN does not.
+fn outside(expr: &Expr, low: f64, high: f64) -> Expr {
+    Expr::Not(Box::new(between(expr, low, high)))
 }
 
 fn with_constant(expr: &Expr, operator: Operator, constant: f64, literal: &Expr) -> Expr {
@@ -470,8 +464,8 @@ fn with_constant(expr: &Expr, operator: Operator, constant: f64, literal: &Expr)
     let compared = |operator, limit| binary(expr.clone(), operator, limit);
     let finite = |operator, infinity: f64| compared(operator, lit(infinity));
     match operator {
-        Operator::Eq if is_zero => between(expr, false, -0.0, 0.0),
-        Operator::NotEq if is_zero => between(expr, true, -0.0, 0.0),
+        Operator::Eq if is_zero => between(expr, -0.0, 0.0),
+        Operator::NotEq if is_zero => outside(expr, -0.0, 0.0),
         Operator::Lt => compared(Operator::Lt, low).and(finite(Operator::GtEq, f64::NEG_INFINITY)),
         Operator::LtEq => {
             compared(Operator::LtEq, high).and(finite(Operator::GtEq, f64::NEG_INFINITY))
@@ -495,12 +489,13 @@ fn with_expression(
         return ieee(left, operator, right);
     }
     let compared = binary(left.clone(), operator, right.clone());
-    let is_nan = |negated: bool| between(guarded, !negated, f64::NEG_INFINITY, f64::INFINITY);
+    let (least, most) = (f64::NEG_INFINITY, f64::INFINITY);
+    let (is_number, is_nan) = (between(guarded, least, most), outside(guarded, least, most));
     match (operator, other.cloned()) {
-        (Operator::Eq, None) => compared.and(is_nan(true)),
-        (Operator::Eq, Some(other)) => compared.and(is_nan(true).or(other.is_null())),
-        (_, None) => compared.or(is_nan(false)),
-        (_, Some(other)) => compared.or(is_nan(false).and(other.is_not_null())),
+        (Operator::Eq, None) => compared.and(is_number),
+        (Operator::Eq, Some(other)) => compared.and(is_number.or(other.is_null())),
+        (_, None) => compared.or(is_nan),
+        (_, Some(other)) => compared.or(is_nan.and(other.is_not_null())),
     }
 }
 

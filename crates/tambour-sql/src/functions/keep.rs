@@ -407,10 +407,12 @@ fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>>
     if is_plain(types[0].clone()) && !(is_instant && is_date) && !is_float {
         return Ok(None);
     }
-    // A NaN is neither within nor outside of what a user writes.
-    let is_outside = between.negated && !comparison::is_made_here(between);
-    let operators =
-        if is_outside { (Operator::Lt, Operator::Gt) } else { (Operator::GtEq, Operator::LtEq) };
+    // A NaN is neither within nor outside.
+    let operators = if between.negated {
+        (Operator::Lt, Operator::Gt)
+    } else {
+        (Operator::GtEq, Operator::LtEq)
+    };
     let low = of_end(&between.low, operators.0)?;
     let high = of_end(&between.high, operators.1)?;
     let plain = |end: &Expr, operator| {
@@ -421,11 +423,7 @@ fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>>
     }
     let low = low.unwrap_or_else(|| plain(&between.low, operators.0));
     let high = high.unwrap_or_else(|| plain(&between.high, operators.1));
-    if is_outside {
-        return Ok(Some(low.or(high)));
-    }
-    let both = low.and(high);
-    Ok(Some(if between.negated { Expr::Not(Box::new(both)) } else { both }))
+    Ok(Some(if between.negated { low.or(high) } else { low.and(high) }))
 }
 
 /// A comparison with a text that was planned before it was known that the other side is a UUID or an address, and took it for
