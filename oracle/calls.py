@@ -36,7 +36,7 @@ LEFT_OUT_AGGREGATES = re.compile(r"quantile(?!Exact)|^median(?!Exact)|^lttb|^spa
 # other digits.
 CLOSED = re.compile(
     r"divide\(dec|dec\d* / |sum\w*(\([^()]*\))?\((i128|u256)\b|(avg|sumCount)\w*(\([^()]*\))?\((i64|u64|i128|u256)\b|arrayAvg\((.*, )?ai|"
-    r"avgWeighted\w*\((i\d+|ni|-\d+), (u\d+|b|true)\)")
+    r"avgWeighted\w*\((i\d+|ni|-\d+), (u\d+|b|true|\d+)[,)]")
 # Wide integers of which ClickHouse's sketches take several for one.
 CONFUSED = re.compile(r"uniq(?!Exact|UpTo)\w*(\([^()]*\))?\(.*(i128|u256)")
 # Aggregates that give values in the order of a hash table, and the parameters with which they give all of them; those that take

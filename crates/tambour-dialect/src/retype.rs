@@ -343,7 +343,7 @@ pub(super) fn numbers_within(expr: &mut Expr) {
             let has_condition = stem.is_some_and(|stem| KEEPING.contains(&stem));
             let is_keeping =
                 has_condition || call::name(function).is_some_and(|name| KEEPING.contains(&name));
-            let values = arguments(function).count() - usize::from(has_condition);
+            let values = arguments(function).count().saturating_sub(usize::from(has_condition));
             for argument in arguments(function).take(values) {
                 match argument {
                     Expr::Lambda(lambda) if is_map => number(&mut lambda.body),

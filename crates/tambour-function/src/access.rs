@@ -258,6 +258,10 @@ impl Lists {
             _ => 0..0,
         }
     }
+    /// True if every row has the same array.
+    pub fn is_constant(&self) -> bool {
+        self.is_constant
+    }
     /// The items as texts.
     pub fn texts(&self) -> Texts {
         Texts::of(&self.items.values)

@@ -159,12 +159,14 @@ fn to_date_time64(call: &Call) -> Result<ArrayRef, FunctionError> {
     let last = end.map_or(i64::MAX, |end| end - step);
     let within = |tick: i64| tick.clamp(first, last);
     let result: Int64Array = match Source::of(call)? {
+        // Digits that ticks have beyond it are cut off towards 1970.
         Source::Moments(Moments::Ticks(ticks, have)) => ticks.unary(|tick| {
-            cut(if have > per_second {
-                tick.div_euclid(have / per_second)
+            let tick = if have > per_second {
+                tick / (have / per_second)
             } else {
                 tick.saturating_mul(per_second / have)
-            })
+            };
+            tick - tick % step
         }),
         Source::Moments(moments) => {
             moments.seconds(&zone).unary(|second| second.saturating_mul(per_second))

@@ -145,12 +145,13 @@ fn bar(call: &Call) -> Result<ArrayRef, FunctionError> {
     let width = if call.operands.len() > 3 { call.floats(3)?.get(0) } else { 80.0 };
     call.make_texts(|row, out| {
         let (value, low, high) = (values.get(row), low.get(row), high.get(row));
-        let length = if value.is_nan() || value <= low {
+        let is_none = value.is_nan() || low.is_nan() || high.is_nan();
+        let length = if is_none || value <= low {
             0.0
         } else if value >= high {
             width
         } else {
-            (value - low) * width / (high - low)
+            (value - low) / (high - low) * width
         };
         let eighths = (length * 8.0) as usize;
         for _ in 0..eighths / 8 {

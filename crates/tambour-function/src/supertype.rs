@@ -122,7 +122,9 @@ pub(super) fn widened(values: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, 
     // A decimal that does not fit is an error, and no NULL.
     if matches!(wanted, DataType::Decimal { .. }) {
         let exact = arrow_cast::CastOptions { safe: false, ..Default::default() };
-        return arrow_cast::cast_with_options(values, &arrow, &exact)
+        let is_flag = *values.data_type() == ArrowType::Boolean;
+        let numbers = if is_flag { cast(values, &ArrowType::UInt8)? } else { values.clone() };
+        return arrow_cast::cast_with_options(&numbers, &arrow, &exact)
             .map_err(FunctionError::arrow("widen decimals"));
     }
     cast(values, &arrow)

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests {
     use arrow::array::RecordBatch;
+    use arrow::util::display::{ArrayFormatter, FormatOptions};
+    use std::sync::{Arc, Mutex};
     use tambour_sql::{Session, SessionOptions, SqlError};
 
     /// The number of rows of an answer, on a stack as deep as the command line's.
@@ -126,6 +128,73 @@ mod tests {
                 assert_eq!(rows(&query).ok(), Some(1), "{query}");
             }
         }
+    }
+
+    /// Arguments that no function was made for: bytes that are no UTF-8, NULLs, and values of any type.
+    const ODD: &[&str] = &[
+        "",
+        "NULL",
+        "unhex('ff6180')",
+        "text, unhex('c3')",
+        "text, NULL",
+        "[1, 2], text",
+        "text, -9223372036854775808",
+        "text, text, text",
+        "nan, -inf, 18446744073709551615",
+    ];
+
+    #[test]
+    fn every_function_takes_odd_arguments() {
+        let panics = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&panics);
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| seen.lock().unwrap().push(info.to_string())));
+        let work = || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+            runtime.block_on(odd_calls(&panics))
+        };
+        let thread = std::thread::Builder::new().stack_size(8 << 20);
+        let outcome = std::thread::scope(|scope| thread.spawn_scoped(scope, work).unwrap().join());
+        std::panic::set_hook(before);
+        let (calls, answered, bad) = outcome.unwrap();
+        assert!(bad.is_empty(), "{bad:#?}");
+        assert!(calls > 9_000 && answered > calls / 20, "{answered} of {calls} answered");
+    }
+
+    /// Calls of all functions, how many were answered, and those that panicked.
+    async fn odd_calls(panics: &Mutex<Vec<String>>) -> (usize, usize, Vec<String>) {
+        let session = Arc::new(Session::new(&SessionOptions::default()).unwrap());
+        let names = texts(&session, "SELECT name FROM system.functions").await.unwrap();
+        let (mut calls, mut answered, mut bad) = (0, 0, Vec::new());
+        for name in names.iter().filter(|name| !name.starts_with("sleep")) {
+            for arguments in ODD {
+                let query = format!(
+                    "SELECT toString({name}({arguments})) FROM \
+                     (SELECT arrayJoin([unhex('ff61'), 'a', '']) AS text)"
+                );
+                let call = tokio::spawn({
+                    let (session, query) = (Arc::clone(&session), query.clone());
+                    async move { texts(&session, &query).await.is_ok() }
+                });
+                answered += usize::from(call.await.unwrap_or(false));
+                calls += 1;
+                bad.extend(panics.lock().unwrap().drain(..).map(|it| format!("{query}: {it}")));
+            }
+        }
+        (calls, answered, bad)
+    }
+
+    /// The first column of an answer.
+    async fn texts(session: &Session, query: &str) -> Result<Vec<String>, SqlError> {
+        let mut execution = session.sql(query).await?.execute().await?;
+        let batches = execution.collect().await?;
+        let options = FormatOptions::default();
+        let mut found = Vec::new();
+        for batch in &batches {
+            let values = ArrayFormatter::try_new(batch.column(0), &options).unwrap();
+            found.extend((0..batch.num_rows()).map(|row| values.value(row).to_string()));
+        }
+        Ok(found)
     }
 
     fn hex(text: &str) -> String {

@@ -206,18 +206,21 @@ impl Storage for Disk {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
-            // The metadata of the entry itself: a link stays a link.
-            let metadata = match entry.metadata() {
+            // What the entry itself is: a link stays a link. The directory says it without a call for each, but not the length.
+            let found = entry.file_type().and_then(|kind| {
+                let length = if kind.is_file() { entry.metadata()?.len() } else { 0 };
+                Ok((kind, length))
+            });
+            let (kind, length) = match found {
                 // Removed or renamed since the directory was read: it is not there.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                metadata => metadata?,
+                found => found?,
             };
-            let is_file = metadata.is_file();
             entries.push(Entry {
                 name: entry.file_name().to_string_lossy().into_owned(),
-                is_directory: metadata.is_dir(),
-                is_file,
-                length: if is_file { metadata.len() } else { 0 },
+                is_directory: kind.is_dir(),
+                is_file: kind.is_file(),
+                length,
             });
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));

@@ -350,14 +350,11 @@ fn open_candidate(
     // A writer gives it the other name as soon as it can, also while it is read.
     let renamed_to = (directory != name).then(|| path.join(name));
     let directory = path.join(directory);
-    if !exists(storage.as_ref(), &directory)? {
-        return Ok(Opened::Gone);
-    }
     let index_granularity = granularity.map(|rows| rows as u64);
     let options = OpenOptions { index_granularity, renamed_to, ..OpenOptions::default() };
     match Part::open_with(storage, &directory, &options) {
         Ok(part) => Ok(Opened::Part(Box::new(part))),
-        // Renamed or removed while we were reading it: not damaged, but elsewhere.
+        // Not there, or renamed or removed while we were reading it: not damaged, but elsewhere.
         Err(_) if !exists(storage.as_ref(), &directory)? => Ok(Opened::Gone),
         Err(error) => Err(TableError::part(path, name)(error)),
     }

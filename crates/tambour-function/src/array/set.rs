@@ -2,15 +2,17 @@
 
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, type_at};
 use super::super::supertype::{common_type, interleave, supertype, widened};
+use super::super::text::Texts;
 use super::super::{Call, Function, Operand, Signature, bare, cast, expect_count, wrong};
 use super::compare::Comparable;
 use super::{Picks, plain_item};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, BinaryArray};
 use arrow_schema::DataType as ArrowType;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
@@ -202,7 +204,16 @@ impl Search {
                 is_constant: false,
             })
         };
-        let (items, needles) = (form(&lists.items)?, form(needle)?);
+        let (items, mut needles) = (form(&lists.items)?, form(needle)?);
+        // In a column of texts that cannot be NULL ClickHouse looks for what stands under a NULL, in a table an empty text.
+        let is_under_null = matches!(call.name, "has" | "countEqual")
+            && wanted == DataType::String
+            && !lists.is_constant()
+            && !needle.is_constant
+            && !super::super::is_nullable(&lists.item_type);
+        if is_under_null && needles.values.null_count() > 0 {
+            needles.values = without_nulls(&needles.values)?;
+        }
         let mut are_nan = Vec::new();
         if has_nan(&needles) {
             let floats = cast(&needles.values, &ArrowType::Float64)?;
@@ -227,6 +238,14 @@ impl Search {
         let is_equal = move |at: &usize| !is_nan && self.items.get(*at) == needle;
         range.filter(is_equal).map(move |at| at - start)
     }
+}
+
+fn without_nulls(texts: &ArrayRef) -> Result<ArrayRef, FunctionError> {
+    let data_type = texts.data_type();
+    let texts = Texts::of(texts);
+    let filled = (0..texts.len()).map(|row| texts.value(row).unwrap_or_default());
+    let filled: ArrayRef = Arc::new(BinaryArray::from_iter_values(filled));
+    cast(&filled, data_type)
 }
 
 fn remove(call: &Call) -> Result<ArrayRef, FunctionError> {

@@ -337,5 +337,10 @@ fn named_zone(zone: Option<&str>) -> Option<String> {
 }
 
 fn no_type(field: &Field) -> PartError {
-    PartError::unsupported(Place::column(field.name()), format!("Arrow type {}", field.data_type()))
+    let what = match field.data_type() {
+        Arrow::Null => "a NULL without a type".to_owned(),
+        Arrow::Interval(_) => "an interval".to_owned(),
+        other => format!("Arrow type {other}"),
+    };
+    PartError::unsupported(Place::column(field.name()), what)
 }

@@ -132,7 +132,17 @@ fn argument_type(field: &Field, constant: Option<&ScalarValue>) -> Result<DataTy
     };
     let data_type = match narrow {
         Some(data_type) => data_type,
-        None => DataType::from_field(field).map_err(external)?,
+        None => match field.data_type() {
+            ArrowType::Interval(_) => {
+                return plan_err!("an interval is no value by itself: add it to a date or time");
+            }
+            ArrowType::Null => {
+                return plan_err!(
+                    "a NULL without a type is not supported here: write CAST(NULL AS Nullable(Int32))"
+                );
+            }
+            _ => DataType::from_field(field).map_err(external)?,
+        },
     };
     // A constant that is there is not NULL.
     let may_be_null = field.is_nullable() && constant.is_none_or(ScalarValue::is_null);
