@@ -9,6 +9,13 @@ pub(super) fn of(text: &str) -> Option<String> {
             words(what)
         ));
     }
+    if let Some(rest) = after(text, "annot get result type for arithmetic operation ") {
+        let what = rest.split(": ").next().unwrap_or(rest);
+        return Some(format!(
+            "{} does not work: convert one side, for example by toInt64(x)",
+            words(what)
+        ));
+    }
     if let Some(rest) = after(text, "annot infer common argument type for comparison operation ") {
         let what = rest.lines().next().unwrap_or(rest);
         return Some(format!(

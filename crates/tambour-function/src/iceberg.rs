@@ -146,7 +146,7 @@ fn cut(call: &Call) -> Result<ArrayRef, FunctionError> {
             for _ in 0..width {
                 let Some(first) = text.get(end) else { break };
                 // What begins no letter is one.
-                end += if *first < 0xf8 { letter_width(*first) } else { 1 };
+                end += letter_width(*first);
             }
             out.extend_from_slice(text.get(..end.min(text.len())).unwrap_or_default());
         });

@@ -82,7 +82,7 @@ pub mod kit {
     pub use crate::piece::{shown, texts_of};
     pub use crate::rule;
     pub use crate::small::tuples;
-    pub use crate::string::{is_letter_start, letter_at, letter_width, letters};
+    pub use crate::string::{is_letter_start, letter_at, letter_width, letters, letters_end};
     pub use crate::text::Texts;
     pub use crate::{Call, expect_count, is_nullable, take, undress, wrong};
 }
@@ -95,7 +95,7 @@ pub use tambour_value::Zone;
 
 use arrow_array::{Array, ArrayRef, UInt32Array, make_array};
 use arrow_buffer::NullBuffer;
-use arrow_schema::DataType as ArrowType;
+use arrow_schema::{ArrowError, DataType as ArrowType};
 use tambour_part::types::{DataType, Strings};
 use tambour_value::{civil, zone};
 
@@ -497,7 +497,7 @@ fn encode(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, FunctionE
     let wanted = data_type.field("", Strings::Utf8);
     match (wanted.data_type(), values.data_type()) {
         // Bytes that are no text stay what they are.
-        (_, ArrowType::BinaryView) => Ok(values.clone()),
+        (_, have) if access::has_bytes(have) => Ok(values.clone()),
         (wanted, have) if wanted == have => Ok(values.clone()),
         (wanted @ ArrowType::Dictionary(_, inner), _) => cast(&cast(values, inner)?, wanted),
         _ => Ok(values.clone()),
@@ -542,8 +542,16 @@ impl NullAt for ArrayRef {
 
 /// Arrow's cast, as an error of ours.
 pub fn cast(values: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, FunctionError> {
-    arrow_cast::cast(values, wanted)
-        .map_err(|cause| FunctionError::Arrow { operation: "converting values", cause })
+    let failed = |cause| FunctionError::Arrow { operation: "converting values", cause };
+    let cast = arrow_cast::cast(values, wanted).map_err(failed)?;
+    // Arrow makes a NULL of bytes that are not UTF-8.
+    if access::has_bytes(values.data_type())
+        && matches!(wanted, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
+        && cast.logical_null_count() > values.logical_null_count()
+    {
+        return Err(failed(ArrowError::CastError("the bytes are not UTF-8".to_owned())));
+    }
+    Ok(cast)
 }
 
 /// Arrow's take, as an error of ours.

@@ -3,6 +3,7 @@
 //! texts and bytes have.
 
 use super::access::as_texts;
+use super::string;
 use super::text::{Texts, push_all};
 use super::{Call, Function, Operand, Signature, cast, expect_count, format, undress, wrong};
 use crate::FunctionError;
@@ -11,7 +12,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
-use std::borrow::Cow;
 use std::fmt::Write;
 use tambour_part::types::DataType;
 
@@ -83,23 +83,38 @@ fn piece(length: i64, offset: i64, wanted: Option<i64>) -> (i64, i64) {
     (start, end.clamp(start, length))
 }
 
-fn bytes_of(text: &[u8], offset: i64, wanted: Option<i64>) -> Cow<'_, [u8]> {
+fn bytes_of(text: &[u8], offset: i64, wanted: Option<i64>) -> &[u8] {
     let (start, end) = piece(text.len() as i64, offset, wanted);
-    Cow::Borrowed(text.get(start as usize..end as usize).unwrap_or_default())
+    text.get(start as usize..end as usize).unwrap_or_default()
 }
 
-fn letters_of(text: &[u8], offset: i64, wanted: Option<i64>) -> Cow<'_, [u8]> {
+/// Letters are counted by the bytes that begin them, and skipped as wide as these tell: of UTF-8 that is the same.
+fn letters_of(text: &[u8], offset: i64, wanted: Option<i64>) -> &[u8] {
     if text.is_ascii() {
         return bytes_of(text, offset, wanted);
     }
-    let letters: Vec<char> = String::from_utf8_lossy(text).chars().collect();
-    let (start, end) = piece(letters.len() as i64, offset, wanted);
-    let letters = letters.get(start as usize..end as usize).unwrap_or_default();
-    Cow::Owned(letters.iter().collect::<String>().into_bytes())
+    let count = string::letters(text) as i64;
+    let (start, rest) = match offset {
+        0 => return &[],
+        1.. => (offset - 1, text.get(string::letters_end(text, (offset - 1) as usize)..)),
+        _ => {
+            let from_end = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
+            let start = count.saturating_add(offset);
+            (start, text.get(string::letter_from_end(text, from_end)..))
+        }
+    };
+    let rest = rest.unwrap_or_default();
+    let wanted = match wanted {
+        None => return rest,
+        // What lies before the text counts.
+        Some(wanted @ 0..) => wanted.saturating_add(start.min(0)),
+        Some(wanted) => count.saturating_add(wanted).saturating_sub(start.max(0)),
+    };
+    rest.get(..string::letters_end(rest, wanted.max(0) as usize)).unwrap_or_default()
 }
 
 /// Cuts a piece out of a text: from a position, of a length.
-type Cut = fn(&[u8], i64, Option<i64>) -> Cow<'_, [u8]>;
+type Cut = fn(&[u8], i64, Option<i64>) -> &[u8];
 
 fn substring(call: &Call, cut: Cut) -> Result<ArrayRef, FunctionError> {
     let texts = Texts::of(&call.values(0)?);
@@ -107,8 +122,7 @@ fn substring(call: &Call, cut: Cut) -> Result<ArrayRef, FunctionError> {
     let mut builder = Builder::new(call);
     for row in 0..call.rows {
         let wanted = lengths.as_ref().map(|lengths| lengths.place(row) as i64);
-        let cut = texts.value(row).map(|text| cut(text, offsets.place(row) as i64, wanted));
-        builder.push(cut.as_deref());
+        builder.push(texts.value(row).map(|text| cut(text, offsets.place(row) as i64, wanted)));
     }
     Ok(builder.finish())
 }

@@ -184,16 +184,20 @@ fn throw_if(call: &Call) -> Result<ArrayRef, FunctionError> {
 
 /// The first letter of each word large, the others small; what is neither a letter nor a digit ends a word.
 fn capitalized(text: &[u8], out: &mut Vec<u8>) {
+    let mut is_inside = false;
+    for chunk in text.utf8_chunks() {
+        capitalized_letters(chunk.valid(), &mut is_inside, out);
+        out.extend_from_slice(chunk.invalid());
+        is_inside &= chunk.invalid().is_empty();
+    }
+}
+
+fn capitalized_letters(text: &str, is_inside: &mut bool, out: &mut Vec<u8>) {
     const DOTLESS: char = '\u{131}';
     const SHARP_S: char = '\u{df}';
-    let Ok(text) = std::str::from_utf8(text) else {
-        out.extend_from_slice(text);
-        return;
-    };
-    let mut is_inside = false;
     for letter in text.chars() {
         let mut buffer = [0; 4];
-        let changed: Vec<char> = if is_inside {
+        let changed: Vec<char> = if *is_inside {
             letter.to_lowercase().collect()
         } else {
             letter.to_uppercase().collect()
@@ -207,7 +211,7 @@ fn capitalized(text: &[u8], out: &mut Vec<u8>) {
         };
         let written = if ends_word { letter } else { changed };
         out.extend_from_slice(written.encode_utf8(&mut buffer).as_bytes());
-        is_inside = letter.is_alphanumeric() && !ends_word;
+        *is_inside = letter.is_alphanumeric() && !ends_word;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Functions of texts, which are bytes: `lower`, `length`, `position`; and access to texts in all their Arrow forms.
 
+use super::string::change_utf8;
 use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
@@ -239,9 +240,8 @@ fn case(call: &Call, change: fn(&u8) -> u8) -> Result<ArrayRef, FunctionError> {
 
 /// Letters of all scripts; bytes that are no text stay as they are.
 fn case_utf8(call: &Call, change: fn(&str) -> String) -> Result<ArrayRef, FunctionError> {
-    Ok(Texts::of(&call.values(0)?).map_texts(|text, out| match std::str::from_utf8(text) {
-        Ok(text) => out.extend_from_slice(change(text).as_bytes()),
-        Err(_) => out.extend_from_slice(text),
+    Ok(Texts::of(&call.values(0)?).map_texts(|text, out| {
+        change_utf8(text, out, |text, out| out.extend_from_slice(change(text).as_bytes()));
     }))
 }
 

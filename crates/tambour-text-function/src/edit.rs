@@ -87,7 +87,9 @@ fn reverse_utf8(call: &Call) -> Result<ArrayRef, FunctionError> {
         let mut rest = texts.get(row);
         let mut pieces = Vec::new();
         while let Some(first) = rest.first() {
-            let (letter, after) = rest.split_at(letter_width(*first).min(rest.len()));
+            // Of a letter whose end is missing, each byte stands for itself.
+            let width = Some(letter_width(*first)).filter(|width| *width <= rest.len());
+            let (letter, after) = rest.split_at(width.unwrap_or(1));
             pieces.push(letter);
             rest = after;
         }

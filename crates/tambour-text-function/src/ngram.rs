@@ -58,7 +58,7 @@ impl Form {
     fn letters_of(self, mut rest: &[u8]) -> Vec<u32> {
         let mut letters = Vec::with_capacity(rest.len());
         while let Some(first) = rest.first() {
-            let width = if *first >= 0xf8 { 1 } else { letter_width(*first) };
+            let width = letter_width(*first);
             let (letter, after) = rest.split_at(width.min(rest.len()));
             let mut bytes = [0; 4];
             bytes[..letter.len()].copy_from_slice(letter);

@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 use memchr::memmem;
-use tambour_function::kit::{Call, letter_at, letters, rule, wrong};
+use tambour_function::kit::{Call, letter_at, letters, letters_end, rule, wrong};
 use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
@@ -85,7 +85,9 @@ fn end(call: &Call, letters_count: bool, is_left: bool) -> Result<ArrayRef, Func
         let count = counts.place(row);
         let kept = if count >= 0 { count.min(length) } else { (length + count).max(0) };
         let piece = if is_left {
-            text.get(..place(letters_count, text, kept as usize))
+            // The count as it is: bytes that are not UTF-8 may be more letters than begin in them.
+            let kept = if count >= 0 { count.min(text.len() as i128) } else { kept };
+            text.get(..if letters_count { letters_end(text, kept as usize) } else { kept as usize })
         } else {
             text.get(place(letters_count, text, (length - kept) as usize)..)
         };

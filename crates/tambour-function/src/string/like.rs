@@ -89,21 +89,34 @@ fn pieces(pattern: &[u8]) -> Vec<Piece> {
     found
 }
 
-/// The last `%` takes as little as it can, and more when the rest does not fit: never more than length times length.
+/// Bytes of the letter at a place; none of bytes that are not UTF-8.
+fn letter(text: &[u8], at: usize) -> Option<usize> {
+    let width = letter_width(*text.get(at)?);
+    let bytes = text.get(at..at + width)?;
+    (width == 1 && bytes[0].is_ascii() || std::str::from_utf8(bytes).is_ok()).then_some(width)
+}
+
+/// The last `%` takes as little as it can, and more when the rest does not fit: never more than length times length. As in
+/// ClickHouse, `_` and a `%` between others take letters; a `%` at the start or the end takes any bytes.
 fn matches(text: &[u8], pattern: &[Piece]) -> bool {
-    let (mut at, mut piece) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
+    let is_any = |piece: &Piece| *piece == Piece::Any;
+    let first = pattern.iter().take_while(|piece| is_any(piece)).count();
+    let end = pattern.len() - pattern.iter().rev().take_while(|piece| is_any(piece)).count();
+    let is_open = (first > 0, end < pattern.len());
+    if first >= end {
+        return first > 0 || text.is_empty();
+    }
+    let (mut at, mut piece) = (0, first);
+    let mut retry = is_open.0.then_some((0, first));
     loop {
-        let taken = match pattern.get(piece) {
+        let taken = match pattern.get(piece).filter(|_| piece < end) {
             Some(Piece::Any) => {
                 retry = Some((at, piece + 1));
                 piece += 1;
                 continue;
             }
-            None if at == text.len() => return true,
-            Some(Piece::Letter) if at < text.len() => {
-                Some(letter_width(text[at]).min(text.len() - at))
-            }
+            None if at == text.len() || is_open.1 => return true,
+            Some(Piece::Letter) => letter(text, at),
             Some(Piece::Byte(byte)) if text.get(at) == Some(byte) => Some(1),
             _ => None,
         };
@@ -112,13 +125,16 @@ fn matches(text: &[u8], pattern: &[Piece]) -> bool {
             piece += 1;
             continue;
         }
-        match &mut retry {
-            Some((from, after)) if *from < text.len() => {
-                *from += letter_width(text[*from]).min(text.len() - *from);
-                (at, piece) = (*from, *after);
-            }
+        let Some((from, after)) = retry.filter(|(from, _)| *from < text.len()) else {
+            return false;
+        };
+        (at, piece) = match letter(text, from) {
+            Some(width) if after > first => (from + width, after),
+            // The first `%` goes on from any byte; what comes after it begins anew where the others do not get past.
+            _ if is_open.0 => (from + 1, first),
             _ => return false,
-        }
+        };
+        retry = Some((at, piece));
     }
 }
 
@@ -140,6 +156,20 @@ mod tests {
             ("aab", "%ab", true),
         ] {
             assert_eq!(matches(text.as_bytes(), &pieces(pattern.as_bytes())), is_like, "{pattern}");
+        }
+        for (text, pattern, is_like) in [
+            (&b"a\xffb"[..], "a%b", false),
+            (b"a\xffb", "%a%b%", false),
+            (b"a\xffb", "%b", true),
+            (b"a\xffb", "a%", true),
+            (b"a\xffb", "a_b", false),
+            (b"\xffb", "%_%", true),
+            (b"\xffb", "_%", false),
+            (b"a\xffab", "%a%b", true),
+            (b"\xff", "%", true),
+            (b"a\xffa\xffab", "%a%b", true),
+        ] {
+            assert_eq!(matches(text, &pieces(pattern.as_bytes())), is_like, "{text:?} {pattern}");
         }
         let long = vec![b'a'; 20_000];
         assert!(!matches(&long, &pieces(b"%a%a%a%a%a%a%b")));

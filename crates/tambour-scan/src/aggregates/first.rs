@@ -75,7 +75,7 @@ fn without_dictionaries(data_type: &DataType) -> DataType {
 }
 
 /// Two letters for each key of an order: whether it ascends or descends, and whether its NULLs are first or last.
-fn spelled(order: &[Sort]) -> String {
+pub(super) fn spelled(order: &[Sort]) -> String {
     let letters = order
         .iter()
         .flat_map(|it| [if it.asc { 'a' } else { 'd' }, if it.nulls_first { 'f' } else { 'l' }]);

@@ -1,13 +1,14 @@
 //! What aggregates ask for in another form, and accumulators of many groups where the engine has one for each group.
 //!
 //! `sums` adds up a column once for many sums of it, `ordered` asks for the order of a subquery, `distinct` counts different
-//! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `unique` lists different
+//! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `listed` lists values in an order, `unique` lists different
 //! values, `narrow` adds up integers without a copy, `windows` hands on values of dictionaries, and [`piled`] has all values of all
 //! groups.
 
 mod any;
 mod distinct;
 mod first;
+mod listed;
 pub(crate) mod narrow;
 pub mod ordered;
 pub mod piled;
@@ -33,8 +34,15 @@ use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
 /// Aggregates that rules put in the place of others. Nobody types their names.
-pub fn aggregates() -> [AggregateUDF; 5] {
-    [any::any(), distinct::count_bytes(), first::first(), narrow::narrow_sum(), unique::unique()]
+pub fn aggregates() -> [AggregateUDF; 6] {
+    [
+        any::any(),
+        distinct::count_bytes(),
+        first::first(),
+        listed::list(),
+        narrow::narrow_sum(),
+        unique::unique(),
+    ]
 }
 
 /// The functions of their arguments.
@@ -47,7 +55,7 @@ pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
     rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
-    rules.insert(0, Arc::new(OtherCalls { name: "lists_of_texts", calls: ordered::calls }));
+    rules.insert(0, Arc::new(OtherCalls { name: "lists_in_order", calls: listed::calls }));
     rules.insert(0, Arc::new(WindowsOfTexts));
     rules.insert(0, Arc::new(OrderOfSubqueries));
     rules.insert(0, Arc::new(OtherCalls { name: "distinct_by_bytes", calls: distinct::calls }));

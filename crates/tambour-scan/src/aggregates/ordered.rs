@@ -4,13 +4,12 @@
 //! of rows ask for it here; sort keys that the subquery does not hand out are handed on to them.
 
 use super::call_of;
-use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, Sort as SortExpr};
 use datafusion::logical_expr::{
-    Aggregate, Expr, ExprSchemable, Filter, Limit, LogicalPlan, Projection, SubqueryAlias, cast,
+    Aggregate, Expr, Filter, Limit, LogicalPlan, Projection, SubqueryAlias,
 };
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
@@ -47,25 +46,6 @@ impl OptimizerRule for OrderOfSubqueries {
         let made = Aggregate::try_new(input, aggregate.group_expr.clone(), calls)?;
         Ok(Transformed::yes(LogicalPlan::Aggregate(made)))
     }
-}
-
-/// The calls of an aggregate, of which lists in an order take the texts of an Enum. Of a dictionary, the engine has a key for each value
-/// of a list, and keys of 8 bits are soon used up.
-pub(super) fn calls(aggregate: &Aggregate) -> Result<Vec<Expr>> {
-    let schema = aggregate.input.schema();
-    let with_texts = |expr: &Expr| {
-        let listed = call_of(expr)
-            .filter(|it| it.func.name() == "array_agg" && !it.params.order_by.is_empty());
-        let Some(call) = listed else { return Ok(expr.clone()) };
-        let [argument] = call.params.args.as_slice() else { return Ok(expr.clone()) };
-        let DataType::Dictionary(_, texts) = argument.get_type(schema)? else {
-            return Ok(expr.clone());
-        };
-        let mut call = call.clone();
-        call.params.args = vec![cast(argument.clone(), *texts)];
-        Ok(Expr::AggregateFunction(call))
-    };
-    aggregate.aggr_expr.iter().map(with_texts).collect()
 }
 
 fn is_sensitive(expr: &Expr) -> bool {

@@ -89,8 +89,32 @@ impl Piled {
         self.lists(values, &lengths)
     }
 
+    /// Adds the items of lists to the groups of these.
+    pub(super) fn add_lists(&mut self, lists: &ListArray, group_indices: &[usize]) -> Result<()> {
+        let offsets = lists.value_offsets().windows(2);
+        let rows = offsets.zip(group_indices).enumerate().flat_map(|(row, (ends, group))| {
+            // What lies below a NULL does not count.
+            let ends = if lists.is_valid(row) { ends } else { &[0, 0] };
+            let places = ends[0]..ends[1];
+            places.map(|place| (usize::try_from(place).unwrap_or(usize::MAX), *group))
+        });
+        self.add(lists.values(), rows)
+    }
+
+    /// A list for each row: of its value, or of none.
+    pub(super) fn lists_of_one(
+        &self,
+        values: &dyn Array,
+        is_in: impl Fn(usize) -> bool,
+    ) -> Result<ArrayRef> {
+        let lengths: Vec<usize> = (0..values.len()).map(|row| usize::from(is_in(row))).collect();
+        let rows: Vec<u64> =
+            (0..values.len()).filter(|row| is_in(*row)).map(|row| row as u64).collect();
+        self.lists(take(values, &UInt64Array::from(rows), None)?, &lengths)
+    }
+
     /// The values of the groups that are handed out, one group after another, and how many each has.
-    fn emitted(&mut self, emit_to: EmitTo) -> Result<(ArrayRef, Vec<usize>)> {
+    pub(super) fn emitted(&mut self, emit_to: EmitTo) -> Result<(ArrayRef, Vec<usize>)> {
         let count = match emit_to {
             EmitTo::All => self.total,
             EmitTo::First(count) => count,
@@ -158,17 +182,10 @@ impl GroupsAccumulator for Piled {
         total_num_groups: usize,
     ) -> Result<()> {
         self.total = total_num_groups;
-        let Some(lists) = values.first().and_then(|state| state.as_list_opt::<i32>()) else {
-            return Ok(());
-        };
-        let offsets = lists.value_offsets().windows(2);
-        let rows = offsets.zip(group_indices).enumerate().flat_map(|(row, (ends, group))| {
-            // What lies below a NULL does not count.
-            let ends = if lists.is_valid(row) { ends } else { &[0, 0] };
-            let places = ends[0]..ends[1];
-            places.map(|place| (usize::try_from(place).unwrap_or(usize::MAX), *group))
-        });
-        self.add(lists.values(), rows)
+        match values.first().and_then(|state| state.as_list_opt::<i32>()) {
+            Some(lists) => self.add_lists(lists, group_indices),
+            None => Ok(()),
+        }
     }
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let (values, lengths) = self.emitted(emit_to)?;
@@ -195,11 +212,7 @@ impl GroupsAccumulator for Piled {
         let is_in = |row: usize| {
             values.is_valid(row) && opt_filter.is_none_or(|it| it.is_valid(row) && it.value(row))
         };
-        let lengths: Vec<usize> = (0..values.len()).map(|row| usize::from(is_in(row))).collect();
-        let rows: Vec<u64> =
-            (0..values.len()).filter(|row| is_in(*row)).map(|row| row as u64).collect();
-        let kept = take(values, &UInt64Array::from(rows), None)?;
-        Ok(vec![self.lists(kept, &lengths)?])
+        Ok(vec![self.lists_of_one(values, is_in)?])
     }
     fn size(&self) -> usize {
         self.bytes + self.groups.capacity() * size_of::<usize>()

@@ -332,6 +332,13 @@ fn same_form(
         [_, Some(DataType::FixedString(_))] if is_text(left) => {
             Some(both(&|side| cast(side, ArrowType::Binary)))
         }
+        // The shorter one is taken for as long as the other, with zeros at its end.
+        [Some(DataType::FixedString(_)), Some(DataType::String)]
+        | [Some(DataType::String), Some(DataType::FixedString(_))] => {
+            let bytes = |side: &Expr| cast(side.clone(), ArrowType::Binary);
+            let without_zeros = |side| scalar::call("trimRight", vec![bytes(side), lit("\0")]);
+            Some((without_zeros(left)?, without_zeros(right)?))
+        }
         [Some(DataType::DateTime { .. }), _]
             if integer(&fields[1]).is_some() && !is_literal(right) =>
         {

@@ -261,14 +261,13 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(Expr::InList(list)))
 }
 
-/// A pattern that is not a constant is read by the function, which knows ClickHouse's escapes, and so are texts of a fixed
-/// width, which the engine does not take.
+/// A pattern that is not a constant is read by the function, which knows ClickHouse's escapes, and so is one beside texts that the
+/// engine does not take: those of a fixed width.
 fn with_pattern(like: Like, schema: &DFSchema) -> Transformed<Expr> {
     let data_type = like.expr.get_type(schema).ok();
     let is_fixed = matches!(data_type, Some(ArrowType::FixedSizeBinary(_)));
-    // Nor what may end within a letter. The scan knows what to do with columns.
-    let is_cut = !matches!(*like.expr, Expr::Column(_))
-        && data_type.as_ref().is_some_and(super::scalar::is_bytes);
+    // Nor bytes that need not be UTF-8.
+    let is_cut = data_type.as_ref().is_some_and(super::scalar::is_bytes);
     let is_constant = matches!(*like.pattern, Expr::Literal(..) | Expr::Cast(_));
     if like.escape_char.is_some() || is_constant && !is_fixed && !is_cut {
         return Transformed::no(Expr::Like(like));
