@@ -3,6 +3,7 @@
     cargo xtask scale [--only study,sum,tpch,changes] [--rows 10000000] [--folder DIR]
     cargo xtask scale --only study-queries,texts,lineitem,tpch-queries [--rounds 5] [--threads 1] [--same-parts]
     cargo xtask scale --only listed --queries FILE --table NAME=FILE.parquet:KEY
+    cargo xtask scale --only before --before BINARY --rounds 21
 
 The second form runs many queries of `questions.py` in turns with ClickHouse (and DuckDB: `--duckdb PYTHON`), without statistics
 (`SET tambour.scan_statistics = false`); `--set` switches more on or off. The queries of TPC-H come from DuckDB's extension `tpch`.
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import time
 
+import before
 import changing
 import questions
 from conftest import ROOT, ClickHouse, parts_of
@@ -105,11 +107,16 @@ def sums(server, table, rounds, report):
                                     "ours_cpu_ms": 1000 * cpu, "chdb_cpu_ms": 1000 * cpu_chdb, "cpu_ratio": cpu / cpu_chdb}
 
 
-def tpch(server, folder, scale, report):
+def generate_lineitem(folder, scale):
     source = folder / f"tpch-{scale}" / "lineitem.parquet"
     if not source.exists():
         generator = pathlib.Path(sys.executable).with_name("tpchgen-cli")
         subprocess.run([generator, "parquet", "-s", f"{scale:g}", "--tables=lineitem", f"--output-dir={source.parent}"], check=True)
+    return source
+
+
+def tpch(server, folder, scale, report):
+    source = generate_lineitem(folder, scale)
     table = folder / "lineitem"
     for label, flags in (("lineitem import, unsorted", []), ("lineitem import, by l_shipdate", ["--order-by", "l_shipdate,l_orderkey"])):
         shutil.rmtree(table, ignore_errors=True)
@@ -179,6 +186,7 @@ def main():
     options.add_argument("--duckdb", metavar="PYTHON", help="a Python with duckdb, for a third contender")
     options.add_argument("--queries", type=pathlib.Path, help="a file of queries for `listed`")
     options.add_argument("--table", action="append", default=[], metavar="NAME=FILE:KEY")
+    options.add_argument("--before", type=pathlib.Path, metavar="BINARY", help="an older program for `before`")
     options = options.parse_args()
     options.only = options.only.split(",")
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -197,6 +205,9 @@ def main():
             sums(server, table, options.rounds, report)
         if "tpch" in options.only:
             tpch(server, options.folder, options.scale, report)
+        if "before" in options.only:
+            sources = generate_study(server, options.folder, options.rows), generate_lineitem(options.folder, options.scale)
+            before.measure(TAMBOUR, options.before, options.folder, *sources, options.rounds, report)
         if "changes" in options.only:
             changing.measure(TAMBOUR, server, options.folder, options, report)
     for name, figures in report.items():

@@ -20,9 +20,6 @@ use std::sync::Arc;
 
 /// The calls of an aggregate, of which those of any, the first, the least and the greatest value have an accumulator of many groups.
 pub(super) fn calls(aggregate: &Aggregate) -> Result<Vec<Expr>> {
-    if aggregate.group_expr.is_empty() {
-        return Ok(aggregate.aggr_expr.clone());
-    }
     aggregate.aggr_expr.iter().map(|expr| any_of(expr, aggregate)).collect()
 }
 
@@ -35,6 +32,10 @@ fn any_of(expr: &Expr, aggregate: &Aggregate) -> Result<Expr> {
     let data_type = argument.get_type(aggregate.input.schema())?;
     if matches!(call.func.name(), "min" | "max") && data_type.is_nested() {
         return Ok(first_of(call, aggregate)?.unwrap_or_else(|| expr.clone()));
+    }
+    // Of one group the engine keeps plain values as well.
+    if aggregate.group_expr.is_empty() && !data_type.is_nested() {
+        return other();
     }
     if matches!(call.func.name(), "first_value" | "last_value") && !params.order_by.is_empty() {
         let mut call = call.clone();

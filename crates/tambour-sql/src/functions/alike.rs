@@ -167,7 +167,8 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     // Texts would come of the values of maps, not one by one.
     let is_map = |it: &DataType| holds(it, &|it| matches!(it, DataType::Map(..)));
     let is_mixed = |a: &DataType, b: &DataType| a != b && (is_map(a) || is_map(b));
-    let differ = present().zip(present().skip(1)).any(|(a, b)| are_other(a, b) || is_mixed(a, b))
+    let is_apart = |a, b| are_other(a, b) || is_mixed(a, b) || is_lossy(a, b);
+    let differ = present().zip(present().skip(1)).any(|(a, b)| is_apart(a, b))
         || any(&is_list) && !all(&is_list)
         || any(&is_moment) && any(&is_number)
         || any(&is_enum) && any(&is_number)
@@ -259,6 +260,17 @@ fn exact_floats(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool
         }
     }
     Ok(true)
+}
+
+/// True for arrays and tuples of which the engine would make floats of integers of 64 bits, some of other values.
+pub(super) fn is_lossy(left: &DataType, right: &DataType) -> bool {
+    let is_long = |it: &DataType| matches!(it, DataType::Int64 | DataType::UInt64);
+    let is_mixture = |a: &DataType, b: &DataType| holds(a, &is_long) && holds(b, &is_float);
+    let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
+    is_nested(left)
+        && is_nested(right)
+        && (is_mixture(left, right) || is_mixture(right, left))
+        && function::supertype(left, right).is_none()
 }
 
 fn is_float(data_type: &DataType) -> bool {

@@ -6,7 +6,7 @@
 //! What is no plain column is compared by [`Ieee`], so that no expression is written twice and grows with every nesting.
 
 use super::integer::integer;
-use super::literal::{bare_type, field_of, fitted, null_of_null};
+use super::literal::{bare_type, field_of, fitted, null_of_null, whole};
 use super::order::Order;
 use super::{decimals, elementwise, listed, scalar};
 use crate::walk::Walk;
@@ -64,7 +64,7 @@ pub(super) fn plan(
         let [left, right] = [left, right].map(|side| cast(side, both.clone()));
         return Ok(Some(binary(left, operator, right)));
     }
-    if let Some(planned) = floats(&left, operator, &right, &fields) {
+    if let Some(planned) = floats(&left, operator, &right, &of_fitted) {
         return Ok(Some(planned));
     }
     if let Some((left, right)) = same_form(&left, operator, &right, &fields) {
@@ -123,6 +123,9 @@ pub(super) fn check(fields: &[FieldRef; 2]) -> Result<()> {
     if is_nested(&left) && is_nested(&right) && are_other_moments(&left, &right) {
         return plan_err!("no comparison of {left} and {right}: convert the dates by toDateTime");
     }
+    if super::alike::is_lossy(&left, &right) {
+        return plan_err!("no comparison of {left} and {right}: convert one of them");
+    }
     Ok(())
 }
 
@@ -135,7 +138,11 @@ pub(super) fn check_set(fields: &[FieldRef; 2]) -> Result<()> {
     let is_cut = matches!(value, DataType::Decimal { .. }) && integer(&fields[1]).is_some();
     let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
     let is_other = is_nested(&value) && is_nested(&member) && !have_same_moments(&value, &member);
-    if is_cut || is_other || are_other_moments(&value, &member) {
+    let is_long = |it: &DataType| matches!(it, DataType::Int64 | DataType::UInt64);
+    let is_float = |it: &DataType| matches!(it, DataType::Float32 | DataType::Float64);
+    // The engine compares floats, and an integer of 64 bits may have none of its value.
+    let is_lossy = is_long(&value) && is_float(&member) || is_float(&value) && is_long(&member);
+    if is_cut || is_other || is_lossy || are_other_moments(&value, &member) {
         return plan_err!("IN does not look for {value} in a set of {member}: convert one of them");
     }
     Ok(())
@@ -363,19 +370,24 @@ fn floats(left: &Expr, operator: Operator, right: &Expr, fields: &[FieldRef; 2])
     if types.iter().any(|it| it.is_decimal()) && types.iter().any(|it| it.is_floating()) {
         return Some(with_decimal(left, operator, right, types));
     }
+    let are_long_and_float = (is_float(left_field) && is_long(right_field))
+        || (is_float(right_field) && is_long(left_field));
     match (number(left), number(right)) {
-        (None, Some(constant)) if is_float(left_field) => {
-            Some(with_constant(left, operator, constant, right))
+        (None, Some(constant)) if is_float(left_field) && is_float_of(right, constant) => {
+            Some(with_constant(left, operator, constant, &wide(right, constant)))
         }
-        (Some(constant), None) if is_float(right_field) => {
-            Some(with_constant(right, operator.swap()?, constant, left))
+        (Some(constant), None) if is_float(right_field) && is_float_of(left, constant) => {
+            Some(with_constant(right, operator.swap()?, constant, &wide(left, constant)))
         }
-        (None, None)
-            if (is_float(left_field) && is_long(right_field))
-                || (is_float(right_field) && is_long(left_field)) =>
-        {
-            Some(exact(left, operator, right, fields))
+        (None, Some(constant)) if are_long_and_float => {
+            let between = between_integers(left, operator, constant, left_field);
+            Some(between.unwrap_or_else(|| exact(left, operator, right, fields)))
         }
+        (Some(constant), None) if are_long_and_float => {
+            let between = between_integers(right, operator.swap()?, constant, right_field);
+            Some(between.unwrap_or_else(|| exact(left, operator, right, fields)))
+        }
+        _ if are_long_and_float => Some(exact(left, operator, right, fields)),
         (None, None)
             if (is_float(left_field) && is_number(right_field))
                 || (is_float(right_field) && is_number(left_field)) =>
@@ -426,6 +438,58 @@ fn number(expr: &Expr) -> Option<f64> {
         }
         _ => None,
     }
+}
+
+/// The order of an integer and a float between two integers, as that of the integer and the lesser one.
+fn between_integers(expr: &Expr, operator: Operator, float: f64, field: &Field) -> Option<Expr> {
+    let operator = match operator {
+        Operator::Gt | Operator::GtEq => Operator::Gt,
+        Operator::Lt | Operator::LtEq => Operator::LtEq,
+        _ => return None,
+    };
+    let below = whole(float.floor(), &bare_type(&Arc::new(field.clone()))?)?;
+    (float.fract() != 0.0).then(|| binary(expr.clone(), operator, lit(below)))
+}
+
+/// True for an integer that the float beside it cannot be.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::float_cmp,
+    reason = "whether it is the same is the question"
+)]
+pub(super) fn is_no_float(literal: &Expr, field: &Field) -> bool {
+    let Some(constant) = number(literal).filter(|_| is_integer(literal)) else { return false };
+    !is_float_of(literal, constant)
+        || *field.data_type() == ArrowType::Float32 && f64::from(constant as f32) != constant
+}
+
+/// A literal; as a float of 64 bits if it is an integer that no float of 32 bits is, which the engine would make of it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::float_cmp,
+    reason = "whether it is the same is the question"
+)]
+fn wide(literal: &Expr, number: f64) -> Expr {
+    let is_narrow = f64::from(number as f32) == number || !is_integer(literal);
+    if is_narrow { literal.clone() } else { lit(number) }
+}
+
+fn is_integer(literal: &Expr) -> bool {
+    matches!(literal, Expr::Literal(ScalarValue::Int64(_) | ScalarValue::UInt64(_), _))
+}
+
+/// True if the number of a literal is a float of the same value.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a float of 64 bits of an integer is within 128"
+)]
+fn is_float_of(literal: &Expr, number: f64) -> bool {
+    let integer = match literal {
+        Expr::Literal(ScalarValue::Int64(Some(it)), _) => i128::from(*it),
+        Expr::Literal(ScalarValue::UInt64(Some(it)), _) => i128::from(*it),
+        _ => return true,
+    };
+    number as i128 == integer
 }
 
 /// True for what scans understand, and for what costs nothing to evaluate again.

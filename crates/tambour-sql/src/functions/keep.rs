@@ -208,7 +208,9 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     for item in list.list.iter().filter(|it| !is_literal(it)) {
         is_open |= nameless(item, schema)?.is_nullable();
     }
-    if !is_nested && is_open {
+    let has_others = field.data_type().is_floating()
+        && list.list.iter().any(|it| comparison::is_no_float(it, &field));
+    if !is_nested && is_open || has_others {
         return among::of_columns(list, schema).map(Transformed::yes);
     }
     if let DataType::Tuple(elements) = &data_type
@@ -257,6 +259,11 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
         if let Some(fitted) = fitted_to(item, &field, &data_type)? {
             *item = fitted;
         }
+    }
+    // A float that is none of them would make floats of the integers.
+    let is_other = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Float64(Some(_)), _));
+    if matches!(data_type, DataType::Int64 | DataType::UInt64) && !list.list.iter().all(is_other) {
+        list.list.retain(|it| !is_other(it));
     }
     Ok(Transformed::yes(Expr::InList(list)))
 }
@@ -462,6 +469,14 @@ fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>>
 /// `a IS DISTINCT FROM b` of floats that cannot be NULL is `a != b`: a NaN is distinct from a NaN.
 fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
     let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
+    let is_float = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Float64(_), _));
+    let fitted = |side: &Expr, other| if is_float(side) { fitted(side, other) } else { Ok(None) };
+    let sides = (fitted(&binary.left, &fields[1])?, fitted(&binary.right, &fields[0])?);
+    if sides.0.is_some() || sides.1.is_some() {
+        let left = sides.0.map_or_else(|| binary.left.clone(), Box::new);
+        let right = sides.1.map_or_else(|| binary.right.clone(), Box::new);
+        return Ok(Some(Expr::BinaryExpr(BinaryExpr::new(left, binary.op, right))));
+    }
     let is_plain = |field: &FieldRef| field.data_type().is_floating() && !field.is_nullable();
     if fields.iter().all(|field| holds_floats(field.data_type())) {
         return plan_err!(

@@ -98,6 +98,9 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
             let Ok(number) = text.parse::<f64>() else { return Ok(None) };
             return Ok(Some(lit(ScalarValue::Float64(Some(number)).cast_to(other.data_type())?)));
         }
+        (DataType::Int64 | DataType::UInt64, _, ScalarValue::Float64(Some(float))) => {
+            return Ok(whole(*float, data_type).map(lit));
+        }
         (DataType::Int256, _, ScalarValue::Int64(Some(number))) => Some(wide(*number)),
         (DataType::UInt256, _, ScalarValue::Int64(Some(number @ 0..))) => Some(wide(*number)),
         (DataType::Bool, Some("true" | "1"), _) => Some(ScalarValue::Boolean(Some(true))),
@@ -116,6 +119,26 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
         _ => None,
     };
     Ok(fitted.map(|value| Expr::Literal(value, Some(named(data_type)))))
+}
+
+/// The integer that a float is, where the type has it. An integer of 64 bits may have no float of its value, which the engine compares.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it is within the range"
+)]
+pub(super) fn whole(float: f64, data_type: &DataType) -> Option<ScalarValue> {
+    const END: f64 = 18_446_744_073_709_551_616.0;
+    let is_whole = float.fract() == 0.0;
+    match data_type {
+        DataType::UInt64 if is_whole && (0.0..END).contains(&float) => {
+            Some(ScalarValue::UInt64(Some(float as u64)))
+        }
+        DataType::Int64 if is_whole && (-END / 2.0..END / 2.0).contains(&float) => {
+            Some(ScalarValue::Int64(Some(float as i64)))
+        }
+        _ => None,
+    }
 }
 
 /// The name of the value whose number a text is, unless it is a name itself.
