@@ -165,7 +165,7 @@ fn separated(call: &Call) -> Result<ArrayRef, FunctionError> {
     })
 }
 
-/// Bytes of the second argument become those of the third; those that have no partner go.
+/// Bytes of the second argument become those of the third, the last partner counts; those that have none go.
 fn translate(call: &Call) -> Result<ArrayRef, FunctionError> {
     let texts = call.texts(0)?;
     let (from, to) = (call.constant_text(1)?, call.constant_text(2)?);
@@ -173,7 +173,7 @@ fn translate(call: &Call) -> Result<ArrayRef, FunctionError> {
         return Err(wrong(call.name, "both lists of letters must be ASCII; use translateUTF8"));
     }
     let mut table: [Option<u8>; 256] = std::array::from_fn(|byte| Some(byte as u8));
-    for (index, byte) in from.iter().enumerate().rev() {
+    for (index, byte) in from.iter().enumerate() {
         table[usize::from(*byte)] = to.get(index).copied();
     }
     call.make_texts(|row, out| {
@@ -190,7 +190,7 @@ fn translate_utf8(call: &Call) -> Result<ArrayRef, FunctionError> {
     call.make_texts(|row, out| {
         for chunk in texts.get(row).utf8_chunks() {
             for letter in chunk.valid().chars() {
-                let changed = match from.iter().position(|other| *other == letter) {
+                let changed = match from.iter().rposition(|other| *other == letter) {
                     Some(index) => to.get(index).copied(),
                     None => Some(letter),
                 };

@@ -6,8 +6,11 @@ use super::super::supertype::{common_type, in_one_form, interleave, supertype, w
 use super::super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use super::{Picks, null_at, one_each_or_null, plain_item};
 use crate::FunctionError;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, ListArray};
+use arrow_schema::DataType as ArrowType;
 use arrow_select::concat::concat as concat_arrays;
+use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
 
 /// The functions of this room.
@@ -356,5 +359,17 @@ fn element_or_null(call: &Call) -> Result<ArrayRef, FunctionError> {
         let at = if index > 0 { index - 1 } else { size + index };
         (index != 0 && (0..size).contains(&at)).then(|| range.start + at as usize)
     });
-    one_each_or_null(&lists.items.values, places.collect())
+    let found = one_each_or_null(&lists.items.values, places.collect())?;
+    // An array cannot be NULL.
+    Ok(match found.as_list_opt::<i32>() {
+        Some(found) => {
+            let ArrowType::List(item) = found.data_type() else {
+                return Ok(Arc::new(found.clone()));
+            };
+            let (offsets, values) = (found.offsets().clone(), Arc::clone(found.values()));
+            let lists = ListArray::try_new(Arc::clone(item), offsets, values, None);
+            Arc::new(lists.map_err(FunctionError::arrow("leave NULLs out"))?)
+        }
+        None => found,
+    })
 }

@@ -2,17 +2,15 @@
 
 use super::super::access::{Kind, Lists, array_of, item_of, list_array, takes, type_at};
 use super::super::supertype::{common_type, interleave, supertype, widened};
-use super::super::text::Texts;
 use super::super::{Call, Function, Operand, Signature, bare, cast, expect_count, wrong};
 use super::compare::Comparable;
 use super::{Picks, plain_item};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, BinaryArray};
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
@@ -204,16 +202,8 @@ impl Search {
                 is_constant: false,
             })
         };
-        let (items, mut needles) = (form(&lists.items)?, form(needle)?);
-        // In a column of texts that cannot be NULL ClickHouse looks for what stands under a NULL, in a table an empty text.
-        let is_under_null = matches!(call.name, "has" | "countEqual")
-            && wanted == DataType::String
-            && !lists.is_constant()
-            && !needle.is_constant
-            && !super::super::is_nullable(&lists.item_type);
-        if is_under_null && needles.values.null_count() > 0 {
-            needles.values = without_nulls(&needles.values)?;
-        }
+        let (items, needles) = (form(&lists.items)?, form(needle)?);
+        check_nulls(call, &lists, needle)?;
         let mut are_nan = Vec::new();
         if has_nan(&needles) {
             let floats = cast(&needles.values, &ArrowType::Float64)?;
@@ -240,12 +230,24 @@ impl Search {
     }
 }
 
-fn without_nulls(texts: &ArrayRef) -> Result<ArrayRef, FunctionError> {
-    let data_type = texts.data_type();
-    let texts = Texts::of(texts);
-    let filled = (0..texts.len()).map(|row| texts.value(row).unwrap_or_default());
-    let filled: ArrayRef = Arc::new(BinaryArray::from_iter_values(filled));
-    cast(&filled, data_type)
+/// Refuses to look for a NULL where the column of texts has an empty one: ClickHouse finds that, or what else stands under the NULL.
+fn check_nulls(call: &Call, lists: &Lists, needle: &Operand) -> Result<(), FunctionError> {
+    let is_apart = *bare(&lists.item_type) == DataType::String
+        && !super::super::is_nullable(&lists.item_type)
+        && !lists.is_constant()
+        && !needle.is_constant
+        && call.name != "arrayRemove";
+    if !is_apart || needle.values.logical_null_count() == 0 {
+        return Ok(());
+    }
+    let (items, nulls) = (lists.texts(), needle.values.logical_nulls());
+    for row in (0..call.rows).filter(|row| nulls.as_ref().is_some_and(|it| it.is_null(*row))) {
+        if lists.range(row).any(|at| items.value(at).is_some_and(<[u8]>::is_empty)) {
+            let problem = "a NULL is looked for among texts of which one is empty, which ClickHouse takes for the same: write ifNull(x, '') or leave NULLs out";
+            return Err(call.value_error(row, problem));
+        }
+    }
+    Ok(())
 }
 
 fn remove(call: &Call) -> Result<ArrayRef, FunctionError> {

@@ -52,6 +52,12 @@ fn any_of(expr: &Expr, aggregate: &Aggregate) -> Result<Expr> {
         let is_same = call.params == *params;
         return if is_same { other() } else { Ok(Expr::AggregateFunction(call)) };
     }
+    // The last one is kept for each group by the engine, and of a dictionary each has a key.
+    if let ("last_value", DataType::Dictionary(_, values)) = (call.func.name(), &data_type) {
+        let mut call = call.clone();
+        call.params.args = vec![cast(argument.clone(), values.as_ref().clone())];
+        return Ok(Expr::AggregateFunction(call));
+    }
     let is_it = matches!(call.func.name(), "any_value" | "first_value")
         && !params.distinct
         && params.order_by.is_empty()

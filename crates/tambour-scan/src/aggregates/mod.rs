@@ -55,18 +55,26 @@ pub fn rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
     let place = rules.iter().position(|rule| rule.name() == "common_sub_expression_eliminate");
     rules.insert(place.unwrap_or(rules.len()), Arc::new(SumsOfShifted));
-    rules.insert(0, Arc::new(OtherCalls { name: "lists_in_order", calls: listed::calls }));
+    rules.insert(
+        0,
+        Arc::new(OtherCalls { name: "lists_in_order", calls: listed::calls, of_sets: true }),
+    );
     rules.insert(0, Arc::new(WindowsOfTexts));
     rules.insert(0, Arc::new(OrderOfSubqueries));
-    rules.insert(0, Arc::new(OtherCalls { name: "distinct_by_bytes", calls: distinct::calls }));
-    rules.push(Arc::new(OtherCalls { name: "any_of_groups", calls: any::calls }));
+    rules.insert(
+        0,
+        Arc::new(OtherCalls { name: "distinct_by_bytes", calls: distinct::calls, of_sets: false }),
+    );
+    rules.push(Arc::new(OtherCalls { name: "any_of_groups", calls: any::calls, of_sets: true }));
     rules
 }
 
-/// A rule that writes the calls of aggregates in another form. Those of several sets of keys stay as they are.
+/// A rule that writes the calls of aggregates in another form.
 #[derive(Debug)]
 struct OtherCalls {
     name: &'static str,
+    /// Those of several sets of keys (ROLLUP), too.
+    of_sets: bool,
     calls: fn(&Aggregate) -> Result<Vec<Expr>>,
 }
 
@@ -84,7 +92,7 @@ impl OptimizerRule for OtherCalls {
     ) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Aggregate(aggregate) = &plan else { return Ok(Transformed::no(plan)) };
         let is_of_sets = |key: &Expr| matches!(key, Expr::GroupingSet(_));
-        if aggregate.group_expr.iter().any(is_of_sets) {
+        if !self.of_sets && aggregate.group_expr.iter().any(is_of_sets) {
             return Ok(Transformed::no(plan));
         }
         let calls = (self.calls)(aggregate)?;
@@ -99,7 +107,10 @@ pub(crate) fn with_calls(plan: LogicalPlan, calls: Vec<Expr>) -> Result<Transfor
         return Ok(Transformed::no(plan));
     }
     let schema = aggregate.input.schema();
-    let mut columns: Vec<Expr> = aggregate.group_expr.iter().map(column).collect();
+    // The keys, and which of several sets of them it is.
+    let keys = aggregate.schema.columns();
+    let keys = keys.get(..keys.len() - aggregate.aggr_expr.len()).unwrap_or_default();
+    let mut columns: Vec<Expr> = keys.iter().cloned().map(Expr::Column).collect();
     let mut different: Vec<Expr> = Vec::new();
     for (expr, call) in aggregate.aggr_expr.iter().zip(calls) {
         let (qualifier, name) = expr.qualified_name();

@@ -6,20 +6,24 @@
 //! What is no plain column is compared by [`Ieee`], so that no expression is written twice and grows with every nesting.
 
 use super::integer::integer;
-use super::literal::{bare_type, field_of, fitted, null_of_null, whole};
+use super::literal::{bare_type, field_of, fitted, named, null_of_null, ticks_per_second, whole};
 use super::order::Order;
 use super::{decimals, elementwise, listed, scalar};
 use crate::walk::Walk;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type};
 use datafusion::common::{DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
+use datafusion::logical_expr::execution_props::ExecutionProps;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
     Between, BinaryExpr, Case, ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs,
     ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast, lit,
 };
+use datafusion::physical_expr::create_physical_expr;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 use tambour_value::Zone;
@@ -67,8 +71,14 @@ pub(super) fn plan(
     if let Some(planned) = floats(&left, operator, &right, &of_fitted) {
         return Ok(Some(planned));
     }
+    check_joined(&left, &right, &fields)?;
     if let Some((left, right)) = same_form(&left, operator, &right, &fields) {
-        return Ok(Some(binary(left, operator, right)));
+        let of_both = [field_of(&left, schema)?, field_of(&right, schema)?];
+        let in_units = in_one_unit(&left, operator, &right, &of_both);
+        return Ok(Some(in_units.unwrap_or_else(|| binary(left, operator, right))));
+    }
+    if let Some(planned) = in_one_unit(&left, operator, &right, &of_fitted) {
+        return Ok(Some(planned));
     }
     Ok(is_fitted.then(|| binary(left, operator, right)))
 }
@@ -142,7 +152,9 @@ pub(super) fn check_set(fields: &[FieldRef; 2]) -> Result<()> {
     let is_float = |it: &DataType| matches!(it, DataType::Float32 | DataType::Float64);
     // The engine compares floats, and an integer of 64 bits may have none of its value.
     let is_lossy = is_long(&value) && is_float(&member) || is_float(&value) && is_long(&member);
-    if is_cut || is_other || is_lossy || are_other_moments(&value, &member) {
+    let is_fixed = |it: &DataType| matches!(it, DataType::FixedString(_));
+    let is_padded = is_fixed(&value) != is_fixed(&member);
+    if is_cut || is_other || is_lossy || is_padded || are_other_moments(&value, &member) {
         return plan_err!("IN does not look for {value} in a set of {member}: convert one of them");
     }
     Ok(())
@@ -295,6 +307,87 @@ fn numbered(
 
 fn unordered() -> Result<Option<Expr>> {
     plan_err!("an Enum is compared with one of its names, a number or the same Enum")
+}
+
+/// Refuses a FixedString beside a String of another table: in a join ClickHouse does not take zeros at the end for nothing.
+fn check_joined(left: &Expr, right: &Expr, fields: &[FieldRef; 2]) -> Result<()> {
+    let types = [bare_type(&fields[0]), bare_type(&fields[1])];
+    let are_apart = || {
+        let tables = |side: &Expr| -> HashSet<_> {
+            side.column_refs().into_iter().map(|it| it.relation.clone()).collect()
+        };
+        let (left, right) = (tables(left), tables(right));
+        !left.is_empty() && !right.is_empty() && left != right
+    };
+    match types {
+        [Some(fixed @ DataType::FixedString(_)), Some(DataType::String)]
+        | [Some(DataType::String), Some(fixed @ DataType::FixedString(_))]
+            if are_apart() =>
+        {
+            plan_err!(
+                "a {fixed} and a String of two tables are not compared: convert one by toString(x)"
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Times of different fractions of a second. The engine would cut a constant to the unit of a column beside it.
+fn in_one_unit(
+    left: &Expr,
+    operator: Operator,
+    right: &Expr,
+    fields: &[FieldRef; 2],
+) -> Option<Expr> {
+    let [a, b] = [&fields[0], &fields[1]].map(|field| ticks_per_second(field.data_type()));
+    let (a, b) = (a?, b?);
+    if a == b {
+        return None;
+    }
+    let (coarse, operator, fine, field) = if a < b {
+        (left, operator, right, &fields[0])
+    } else {
+        (right, operator.swap()?, left, &fields[1])
+    };
+    if let Some(tick) = constant_tick(fine) {
+        let ratio = a.max(b) / a.min(b);
+        let literal = ScalarValue::Int64(Some(tick.div_euclid(ratio)));
+        let literal = literal.cast_to(field.data_type()).ok()?;
+        let literal = Expr::Literal(literal, Some(named(&bare_type(field)?)));
+        let operator = match operator {
+            _ if tick.rem_euclid(ratio) == 0 => Some(operator),
+            Operator::Gt | Operator::GtEq => Some(Operator::Gt),
+            Operator::Lt | Operator::LtEq => Some(Operator::LtEq),
+            _ => None,
+        };
+        if let Some(operator) = operator {
+            return Some(binary(coarse.clone(), operator, literal));
+        }
+    }
+    let digits = a.max(b).ilog10();
+    let coarse = scalar::call("toDateTime64", vec![coarse.clone(), lit(digits)])?;
+    Some(binary(coarse, operator, fine.clone()))
+}
+
+/// The ticks of a time that is computed of constants.
+fn constant_tick(expr: &Expr) -> Option<i64> {
+    if expr.is_volatile() || expr.any_column_refs() || expr.contains_outer() {
+        return None;
+    }
+    let schema = DFSchema::empty();
+    let (props, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
+    let computed = create_physical_expr(expr, &schema, &props, &context).ok()?;
+    let row = RecordBatchOptions::new().with_row_count(Some(1));
+    let batch =
+        RecordBatch::try_new_with_options(Arc::clone(schema.inner()), Vec::new(), &row).ok()?;
+    let value = match computed.evaluate(&batch).ok()? {
+        ColumnarValue::Scalar(value) => value,
+        ColumnarValue::Array(values) => ScalarValue::try_from_array(&values, 0).ok()?,
+    };
+    match value.cast_to(&ArrowType::Int64).ok()? {
+        ScalarValue::Int64(tick) => tick,
+        _ => None,
+    }
 }
 
 /// Sides whose Arrow types do not compare, or not in ClickHouse's order.

@@ -210,7 +210,9 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     }
     let has_others = field.data_type().is_floating()
         && list.list.iter().any(|it| comparison::is_no_float(it, &field));
-    if !is_nested && is_open || has_others {
+    let is_fixed = matches!(data_type, DataType::FixedString(_))
+        && list.list.iter().any(|it| !matches!(it, Expr::Literal(..)));
+    if !is_nested && is_open || has_others || is_fixed {
         return among::of_columns(list, schema).map(Transformed::yes);
     }
     if let DataType::Tuple(elements) = &data_type
@@ -407,10 +409,10 @@ fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>>
     let is_instant = types
         .iter()
         .any(|it| matches!(it, Some(DataType::DateTime { .. } | DataType::DateTime64 { .. })));
-    let is_date = types.iter().any(|it| matches!(it, Some(DataType::Date | DataType::Date32)));
     // The engine takes a NaN for the greatest number, and makes a decimal of the float beside one.
     let is_float = types.iter().any(|it| matches!(it, Some(DataType::Float32 | DataType::Float64)));
-    if is_plain(types[0].clone()) && !(is_instant && is_date) && !is_float {
+    let is_fixed = types.iter().any(|it| matches!(it, Some(DataType::FixedString(_))));
+    if is_plain(types[0].clone()) && !is_instant && !is_float && !is_fixed {
         return Ok(None);
     }
     // A NaN is neither within nor outside.
@@ -469,6 +471,12 @@ fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>>
 /// `a IS DISTINCT FROM b` of floats that cannot be NULL is `a != b`: a NaN is distinct from a NaN.
 fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
     let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
+    let types = [bare_type(&fields[0]), bare_type(&fields[1])];
+    let is_text = |it: &Option<DataType>| matches!(it, Some(DataType::String));
+    let is_fixed = |it: &Option<DataType>| matches!(it, Some(DataType::FixedString(_)));
+    if is_fixed(&types[0]) && is_text(&types[1]) || is_text(&types[0]) && is_fixed(&types[1]) {
+        return plan_err!("IS DISTINCT FROM does not take a FixedString beside a String: write =");
+    }
     let is_float = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Float64(_), _));
     let fitted = |side: &Expr, other| if is_float(side) { fitted(side, other) } else { Ok(None) };
     let sides = (fitted(&binary.left, &fields[1])?, fitted(&binary.right, &fields[0])?);
@@ -547,7 +555,7 @@ fn aggregate(
         | extreme(call.func.name(), &mut call.params.args, schema)?
         | numbered(call.func.name(), &mut call.params.args, schema)?;
     let mut is_reordered = false;
-    if call.func.name() == "first_value" {
+    if matches!(call.func.name(), "first_value" | "array_agg") {
         for sort in &mut call.params.order_by {
             if sort.expr.get_type(schema)?.is_floating() {
                 let order = if sort.asc { Order::NanGreatest } else { Order::NanLeast };

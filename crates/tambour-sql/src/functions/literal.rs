@@ -84,8 +84,11 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
         (DataType::Uuid, Some(text), _) => Some(read("toUUID", text)?),
         (DataType::Ipv4, Some(text), _) => Some(read("toIPv4", text)?),
         (DataType::Ipv6, Some(text), _) => Some(read("toIPv6", text)?),
-        (DataType::FixedString(width), Some(text), _) if text.len() <= *width => {
-            let mut bytes = text.as_bytes().to_vec();
+        // Zeros at its end are none of the text.
+        (DataType::FixedString(width), Some(text), _)
+            if text.trim_end_matches('\0').len() <= *width =>
+        {
+            let mut bytes = text.trim_end_matches('\0').as_bytes().to_vec();
             bytes.resize(*width, 0);
             let ArrowType::FixedSizeBinary(size) = data_type.arrow(Strings::Utf8) else {
                 return Ok(None);
@@ -97,6 +100,17 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
         {
             let Ok(number) = text.parse::<f64>() else { return Ok(None) };
             return Ok(Some(lit(ScalarValue::Float64(Some(number)).cast_to(other.data_type())?)));
+        }
+        // Digits past those of the type do not count.
+        (DataType::DateTime64 { precision, .. }, Some(text), _)
+            if let Some((seconds, digits)) = text.split_once('.')
+                && digits.len() > usize::from(*precision)
+                && digits.bytes().all(|it| it.is_ascii_digit()) =>
+        {
+            let digits = &digits[..usize::from(*precision)];
+            let cut =
+                if digits.is_empty() { seconds.to_owned() } else { format!("{seconds}.{digits}") };
+            return Ok(Some(lit(cut)));
         }
         (DataType::Int64 | DataType::UInt64, _, ScalarValue::Float64(Some(float))) => {
             return Ok(whole(*float, data_type).map(lit));
