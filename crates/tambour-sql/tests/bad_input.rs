@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// Arguments that no function was made for: bytes that are no UTF-8, NULLs, and values of any type.
+    /// Arguments that no function was made for: bytes that are not UTF-8, NULLs, and values of any type.
     const ODD: &[&str] = &[
         "",
         "NULL",

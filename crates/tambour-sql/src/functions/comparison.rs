@@ -5,25 +5,24 @@
 //! range that ends at an infinity, which filters can still be pushed down with, and is evaluated without looking for NaNs.
 //! What is no plain column is compared by [`Ieee`], so that no expression is written twice and grows with every nesting.
 
+use super::beside::{
+    between_integers, check_items, check_joined, in_one_unit, is_float_of, number, wide,
+};
 use super::integer::integer;
-use super::literal::{bare_type, field_of, fitted, named, null_of_null, ticks_per_second, whole};
+use super::literal::{bare_type, field_of, fitted, null_of_null};
 use super::order::Order;
 use super::{decimals, elementwise, listed, scalar};
 use crate::walk::Walk;
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{DataType as ArrowType, Decimal128Type, Field, FieldRef, Float64Type};
 use datafusion::common::{DFSchema, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::execution_props::ExecutionProps;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
     Between, BinaryExpr, Case, ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs,
     ScalarUDF, ScalarUDFImpl, Signature, Volatility, cast, lit,
 };
-use datafusion::physical_expr::create_physical_expr;
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 use tambour_value::Zone;
@@ -51,6 +50,7 @@ pub(super) fn plan(
     }
     let fields = [field_of(left, schema)?, field_of(right, schema)?];
     check(&fields)?;
+    check_items(left, right, &fields)?;
     let [left_field, right_field] = &fields;
     let fitted_left = fitted(left, right_field)?;
     let fitted_right = fitted(right, left_field)?;
@@ -133,9 +133,6 @@ pub(super) fn check(fields: &[FieldRef; 2]) -> Result<()> {
     if is_nested(&left) && is_nested(&right) && are_other_moments(&left, &right) {
         return plan_err!("no comparison of {left} and {right}: convert the dates by toDateTime");
     }
-    if super::alike::is_lossy(&left, &right) {
-        return plan_err!("no comparison of {left} and {right}: convert one of them");
-    }
     Ok(())
 }
 
@@ -147,7 +144,9 @@ pub(super) fn check_set(fields: &[FieldRef; 2]) -> Result<()> {
     };
     let is_cut = matches!(value, DataType::Decimal { .. }) && integer(&fields[1]).is_some();
     let is_nested = |it: &DataType| matches!(it, DataType::Array(_) | DataType::Tuple(_));
-    let is_other = is_nested(&value) && is_nested(&member) && !have_same_moments(&value, &member);
+    let is_other = is_nested(&value)
+        && is_nested(&member)
+        && (!have_same_moments(&value, &member) || super::alike::is_lossy(&value, &member));
     let is_long = |it: &DataType| matches!(it, DataType::Int64 | DataType::UInt64);
     let is_float = |it: &DataType| matches!(it, DataType::Float32 | DataType::Float64);
     // The engine compares floats, and an integer of 64 bits may have none of its value.
@@ -203,7 +202,7 @@ fn of_one_form(fields: &[FieldRef; 2]) -> Option<ArrowType> {
     (is_nested && left != right && both == super::array::merged(right, left)).then_some(both)
 }
 
-fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {
+pub(super) fn binary(left: Expr, operator: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right)))
 }
 
@@ -307,87 +306,6 @@ fn numbered(
 
 fn unordered() -> Result<Option<Expr>> {
     plan_err!("an Enum is compared with one of its names, a number or the same Enum")
-}
-
-/// Refuses a FixedString beside a String of another table: in a join ClickHouse does not take zeros at the end for nothing.
-fn check_joined(left: &Expr, right: &Expr, fields: &[FieldRef; 2]) -> Result<()> {
-    let types = [bare_type(&fields[0]), bare_type(&fields[1])];
-    let are_apart = || {
-        let tables = |side: &Expr| -> HashSet<_> {
-            side.column_refs().into_iter().map(|it| it.relation.clone()).collect()
-        };
-        let (left, right) = (tables(left), tables(right));
-        !left.is_empty() && !right.is_empty() && left != right
-    };
-    match types {
-        [Some(fixed @ DataType::FixedString(_)), Some(DataType::String)]
-        | [Some(DataType::String), Some(fixed @ DataType::FixedString(_))]
-            if are_apart() =>
-        {
-            plan_err!(
-                "a {fixed} and a String of two tables are not compared: convert one by toString(x)"
-            )
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Times of different fractions of a second. The engine would cut a constant to the unit of a column beside it.
-fn in_one_unit(
-    left: &Expr,
-    operator: Operator,
-    right: &Expr,
-    fields: &[FieldRef; 2],
-) -> Option<Expr> {
-    let [a, b] = [&fields[0], &fields[1]].map(|field| ticks_per_second(field.data_type()));
-    let (a, b) = (a?, b?);
-    if a == b {
-        return None;
-    }
-    let (coarse, operator, fine, field) = if a < b {
-        (left, operator, right, &fields[0])
-    } else {
-        (right, operator.swap()?, left, &fields[1])
-    };
-    if let Some(tick) = constant_tick(fine) {
-        let ratio = a.max(b) / a.min(b);
-        let literal = ScalarValue::Int64(Some(tick.div_euclid(ratio)));
-        let literal = literal.cast_to(field.data_type()).ok()?;
-        let literal = Expr::Literal(literal, Some(named(&bare_type(field)?)));
-        let operator = match operator {
-            _ if tick.rem_euclid(ratio) == 0 => Some(operator),
-            Operator::Gt | Operator::GtEq => Some(Operator::Gt),
-            Operator::Lt | Operator::LtEq => Some(Operator::LtEq),
-            _ => None,
-        };
-        if let Some(operator) = operator {
-            return Some(binary(coarse.clone(), operator, literal));
-        }
-    }
-    let digits = a.max(b).ilog10();
-    let coarse = scalar::call("toDateTime64", vec![coarse.clone(), lit(digits)])?;
-    Some(binary(coarse, operator, fine.clone()))
-}
-
-/// The ticks of a time that is computed of constants.
-fn constant_tick(expr: &Expr) -> Option<i64> {
-    if expr.is_volatile() || expr.any_column_refs() || expr.contains_outer() {
-        return None;
-    }
-    let schema = DFSchema::empty();
-    let (props, context) = (ExecutionProps::new(), PhysicalPlanningContext::default());
-    let computed = create_physical_expr(expr, &schema, &props, &context).ok()?;
-    let row = RecordBatchOptions::new().with_row_count(Some(1));
-    let batch =
-        RecordBatch::try_new_with_options(Arc::clone(schema.inner()), Vec::new(), &row).ok()?;
-    let value = match computed.evaluate(&batch).ok()? {
-        ColumnarValue::Scalar(value) => value,
-        ColumnarValue::Array(values) => ScalarValue::try_from_array(&values, 0).ok()?,
-    };
-    match value.cast_to(&ArrowType::Int64).ok()? {
-        ScalarValue::Int64(tick) => tick,
-        _ => None,
-    }
 }
 
 /// Sides whose Arrow types do not compare, or not in ClickHouse's order.
@@ -518,71 +436,6 @@ fn with_decimal(left: &Expr, operator: Operator, right: &Expr, types: [&ArrowTyp
         let float = if left_type.is_decimal() { right } else { left };
         with_expression(&side(left, left_type), operator, &side(right, right_type), float, None)
     })
-}
-
-/// The number of a literal.
-fn number(expr: &Expr) -> Option<f64> {
-    match expr {
-        Expr::Literal(value, _) if value.data_type().is_numeric() => {
-            match value.cast_to(&ArrowType::Float64) {
-                Ok(ScalarValue::Float64(number)) => number,
-                _ => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-/// The order of an integer and a float between two integers, as that of the integer and the lesser one.
-fn between_integers(expr: &Expr, operator: Operator, float: f64, field: &Field) -> Option<Expr> {
-    let operator = match operator {
-        Operator::Gt | Operator::GtEq => Operator::Gt,
-        Operator::Lt | Operator::LtEq => Operator::LtEq,
-        _ => return None,
-    };
-    let below = whole(float.floor(), &bare_type(&Arc::new(field.clone()))?)?;
-    (float.fract() != 0.0).then(|| binary(expr.clone(), operator, lit(below)))
-}
-
-/// True for an integer that the float beside it cannot be.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::float_cmp,
-    reason = "whether it is the same is the question"
-)]
-pub(super) fn is_no_float(literal: &Expr, field: &Field) -> bool {
-    let Some(constant) = number(literal).filter(|_| is_integer(literal)) else { return false };
-    !is_float_of(literal, constant)
-        || *field.data_type() == ArrowType::Float32 && f64::from(constant as f32) != constant
-}
-
-/// A literal; as a float of 64 bits if it is an integer that no float of 32 bits is, which the engine would make of it.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::float_cmp,
-    reason = "whether it is the same is the question"
-)]
-fn wide(literal: &Expr, number: f64) -> Expr {
-    let is_narrow = f64::from(number as f32) == number || !is_integer(literal);
-    if is_narrow { literal.clone() } else { lit(number) }
-}
-
-fn is_integer(literal: &Expr) -> bool {
-    matches!(literal, Expr::Literal(ScalarValue::Int64(_) | ScalarValue::UInt64(_), _))
-}
-
-/// True if the number of a literal is a float of the same value.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a float of 64 bits of an integer is within 128"
-)]
-fn is_float_of(literal: &Expr, number: f64) -> bool {
-    let integer = match literal {
-        Expr::Literal(ScalarValue::Int64(Some(it)), _) => i128::from(*it),
-        Expr::Literal(ScalarValue::UInt64(Some(it)), _) => i128::from(*it),
-        _ => return true,
-    };
-    number as i128 == integer
 }
 
 /// True for what scans understand, and for what costs nothing to evaluate again.

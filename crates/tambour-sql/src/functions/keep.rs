@@ -11,8 +11,8 @@ use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, n
 use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
 use super::{
-    alike, among, comparison, correlated, default, finish, frames, listed, nested, operators,
-    scalar, shown, sliding, typed, variant,
+    alike, among, beside, comparison, correlated, default, finish, frames, listed, nested,
+    operators, scalar, shown, sliding, typed, variant,
 };
 use crate::walk::{Walk, downwards, everywhere};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
@@ -209,7 +209,7 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
         is_open |= nameless(item, schema)?.is_nullable();
     }
     let has_others = field.data_type().is_floating()
-        && list.list.iter().any(|it| comparison::is_no_float(it, &field));
+        && list.list.iter().any(|it| beside::is_no_float(it, &field));
     let is_fixed = matches!(data_type, DataType::FixedString(_))
         && list.list.iter().any(|it| !matches!(it, Expr::Literal(..)));
     if !is_nested && is_open || has_others || is_fixed {

@@ -13,6 +13,7 @@ mod alike;
 mod among;
 mod array;
 mod average;
+mod beside;
 mod cases;
 mod chance;
 mod comparison;

@@ -134,7 +134,7 @@ fn argument_type(field: &Field, constant: Option<&ScalarValue>) -> Result<DataTy
         Some(data_type) => data_type,
         None => match field.data_type() {
             ArrowType::Interval(_) => {
-                return plan_err!("an interval is no value by itself: add it to a date or time");
+                return plan_err!("an interval is not a value by itself: add it to a date or time");
             }
             ArrowType::Null => {
                 return plan_err!(
