@@ -1,8 +1,9 @@
 //! Constants beside columns of another width: a float beside integers, an integer beside floats, a time of more digits. The engine would
 //! make both of one type, and either may lose by that.
 
-use super::comparison::binary;
-use super::literal::{bare_type, named, ticks_per_second, whole};
+use super::comparison::{binary, plan};
+use super::elementwise::holds_floats;
+use super::literal::{bare_type, field_of, fitted, named, ticks_per_second, whole};
 use super::scalar;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
@@ -10,7 +11,7 @@ use datafusion::common::{DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{ColumnarValue, Expr, Operator, lit};
+use datafusion::logical_expr::{BinaryExpr, ColumnarValue, Expr, Operator, lit};
 use datafusion::physical_expr::create_physical_expr;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -185,4 +186,45 @@ pub(super) fn number(expr: &Expr) -> Option<f64> {
         }
         _ => None,
     }
+}
+
+/// `a IS DISTINCT FROM b` of floats that cannot be NULL is `a != b`: a NaN is distinct from a NaN.
+pub(super) fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
+    let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
+    let types = [bare_type(&fields[0]), bare_type(&fields[1])];
+    let is_text = |it: &Option<DataType>| matches!(it, Some(DataType::String));
+    let is_fixed = |it: &Option<DataType>| matches!(it, Some(DataType::FixedString(_)));
+    if is_fixed(&types[0]) && is_text(&types[1]) || is_text(&types[0]) && is_fixed(&types[1]) {
+        return plan_err!("IS DISTINCT FROM does not take a FixedString beside a String: write =");
+    }
+    let is_date = |it: &Option<DataType>| matches!(it, Some(DataType::Date | DataType::Date32));
+    let has_zone = |it: &Option<DataType>| match it {
+        Some(DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }) => {
+            zone.as_deref().is_some_and(|zone| zone != "UTC")
+        }
+        _ => false,
+    };
+    if is_date(&types[0]) && has_zone(&types[1]) || has_zone(&types[0]) && is_date(&types[1]) {
+        return plan_err!("IS DISTINCT FROM does not take a date beside a time of a zone: write =");
+    }
+    let is_float = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Float64(_), _));
+    let fitted = |side: &Expr, other| if is_float(side) { fitted(side, other) } else { Ok(None) };
+    let sides = (fitted(&binary.left, &fields[1])?, fitted(&binary.right, &fields[0])?);
+    if sides.0.is_some() || sides.1.is_some() {
+        let left = sides.0.map_or_else(|| binary.left.clone(), Box::new);
+        let right = sides.1.map_or_else(|| binary.right.clone(), Box::new);
+        return Ok(Some(Expr::BinaryExpr(BinaryExpr::new(left, binary.op, right))));
+    }
+    let is_plain = |field: &FieldRef| field.data_type().is_floating() && !field.is_nullable();
+    if fields.iter().all(|field| holds_floats(field.data_type())) {
+        return plan_err!(
+            "IS DISTINCT FROM does not take arrays and tuples of floats; compare with ="
+        );
+    }
+    if !fields.iter().all(is_plain) {
+        return Ok(None);
+    }
+    let operator =
+        if binary.op == Operator::IsDistinctFrom { Operator::NotEq } else { Operator::Eq };
+    plan(&binary.left, operator, &binary.right, schema)
 }

@@ -6,7 +6,6 @@
 //! it back around what they return.
 
 use super::aggregate::Summand;
-use super::elementwise::holds_floats;
 use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, nameless, text};
 use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
@@ -15,7 +14,7 @@ use super::{
     operators, scalar, shown, sliding, typed, variant,
 };
 use crate::walk::{Walk, downwards, everywhere};
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
@@ -438,7 +437,7 @@ fn between_by_form(between: &Between, schema: &DFSchema) -> Result<Option<Expr>>
 /// a number or a fixed string: `HAVING min(u) = '…'`.
 fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
     if let Operator::IsDistinctFrom | Operator::IsNotDistinctFrom = binary.op {
-        return distinct(binary, schema);
+        return beside::distinct(binary, schema);
     }
     if !is_comparison(binary.op) {
         return Ok(None);
@@ -466,37 +465,6 @@ fn compared_late(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>>
         }
         _ => Ok(None),
     }
-}
-
-/// `a IS DISTINCT FROM b` of floats that cannot be NULL is `a != b`: a NaN is distinct from a NaN.
-fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
-    let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
-    let types = [bare_type(&fields[0]), bare_type(&fields[1])];
-    let is_text = |it: &Option<DataType>| matches!(it, Some(DataType::String));
-    let is_fixed = |it: &Option<DataType>| matches!(it, Some(DataType::FixedString(_)));
-    if is_fixed(&types[0]) && is_text(&types[1]) || is_text(&types[0]) && is_fixed(&types[1]) {
-        return plan_err!("IS DISTINCT FROM does not take a FixedString beside a String: write =");
-    }
-    let is_float = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Float64(_), _));
-    let fitted = |side: &Expr, other| if is_float(side) { fitted(side, other) } else { Ok(None) };
-    let sides = (fitted(&binary.left, &fields[1])?, fitted(&binary.right, &fields[0])?);
-    if sides.0.is_some() || sides.1.is_some() {
-        let left = sides.0.map_or_else(|| binary.left.clone(), Box::new);
-        let right = sides.1.map_or_else(|| binary.right.clone(), Box::new);
-        return Ok(Some(Expr::BinaryExpr(BinaryExpr::new(left, binary.op, right))));
-    }
-    let is_plain = |field: &FieldRef| field.data_type().is_floating() && !field.is_nullable();
-    if fields.iter().all(|field| holds_floats(field.data_type())) {
-        return plan_err!(
-            "IS DISTINCT FROM does not take arrays and tuples of floats; compare with ="
-        );
-    }
-    if !fields.iter().all(is_plain) {
-        return Ok(None);
-    }
-    let operator =
-        if binary.op == Operator::IsDistinctFrom { Operator::NotEq } else { Operator::Eq };
-    comparison::plan(&binary.left, operator, &binary.right, schema)
 }
 
 fn is_comparison(operator: Operator) -> bool {
