@@ -8,7 +8,6 @@ use super::{Picks, null_at, one_each_or_null, plain_item};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray};
-use arrow_schema::DataType as ArrowType;
 use arrow_select::concat::concat as concat_arrays;
 use std::sync::Arc;
 use tambour_part::types::{DataType, Strings};
@@ -360,16 +359,9 @@ fn element_or_null(call: &Call) -> Result<ArrayRef, FunctionError> {
         (index != 0 && (0..size).contains(&at)).then(|| range.start + at as usize)
     });
     let found = one_each_or_null(&lists.items.values, places.collect())?;
-    // An array cannot be NULL.
-    Ok(match found.as_list_opt::<i32>() {
-        Some(found) => {
-            let ArrowType::List(item) = found.data_type() else {
-                return Ok(Arc::new(found.clone()));
-            };
-            let (offsets, values) = (found.offsets().clone(), Arc::clone(found.values()));
-            let lists = ListArray::try_new(Arc::clone(item), offsets, values, None);
-            Arc::new(lists.map_err(FunctionError::arrow("leave NULLs out"))?)
-        }
-        None => found,
-    })
+    let Some(arrays) = found.as_list_opt::<i32>() else { return Ok(found) };
+    // An array cannot be NULL: it is empty.
+    let (item, offsets, values, _) = arrays.clone().into_parts();
+    let arrays = ListArray::try_new(item, offsets, values, None);
+    Ok(Arc::new(arrays.map_err(FunctionError::arrow("leave NULLs out"))?))
 }

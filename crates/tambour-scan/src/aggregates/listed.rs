@@ -185,7 +185,7 @@ impl GroupsAccumulator for OfGroups {
             Some(rows) => take(&values, &rows, None)?,
             None => values,
         };
-        // Of no values there is no list.
+        // A group without values has no list.
         let are_there: NullBuffer = lengths.iter().map(|length| *length > 0).collect();
         let offsets = OffsetBuffer::from_lengths(lengths);
         let item = Arc::clone(&self.item);
