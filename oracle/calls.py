@@ -209,7 +209,11 @@ def aggregate(clickhouse, name, most):
     subject = Subject(clickhouse, f"aggregate {name}", GROUPED, most)
     for parameters in UNORDERED.get(name, PARAMETERS):
         call = f"{name}{parameters}({{}})"
-        subject.calls(f"arraySort({call})" if name in UNORDERED else call, (0, 1, 2))
+        call = f"arraySort({call})" if name in UNORDERED else call
+        subject.calls(call, (0, 1))
+        if subject.takes(call, 2):
+            # With parameters, two arguments are one of each family.
+            subject.pairs(call, [*COLUMNS, *CONSTANTS] if not parameters else FAMILIES)
     plain = [expression for expression in subject.answers if subject.pick.random() < 0.2 and name not in UNORDERED]
     for combinator in COMBINATORS:
         questions = []
@@ -290,11 +294,11 @@ class Outcome:
                 f"{c['different']} calls differ")
 
 
-def compare(server, binary, directory, only="", piece="0/1", most=None, report=None, keep=None):
+def compare(server, tambour, only="", piece="0/1", most=None, report=None, keep=None):
     """Compares all that has a name like `only`; `piece` is `index/count`. ClickHouse and Tambour work at the same time."""
-    outcome, clickhouse, tambour = Outcome(), ClickHouse(server, keep), Tambour(binary, directory)
+    outcome, clickhouse = Outcome(), ClickHouse(server, keep)
     index, count = map(int, piece.split("/"))
-    chosen = [entry for entry in everything(server, binary) if re.search(only, entry[0])][index::count]
+    chosen = [entry for entry in everything(server, tambour.binary) if re.search(only, entry[0])][index::count]
 
     def answer(subject):
         tambour.reasons.clear()
@@ -324,6 +328,8 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--piece", default="0/1")
     parser.add_argument("--most", type=int, help="calls of a kind at most")
+    parser.add_argument("--seed", type=int, default=SEED, help="of the values")
+    parser.add_argument("--bytes", action="store_true", help="texts that are not UTF-8, and `--strings binary`")
     parser.add_argument("--keep", type=pathlib.Path, help="a directory that keeps ClickHouse's answers for the next run")
     parser.add_argument("--tambour", default=os.environ.get("TAMBOUR"))
     arguments = parser.parse_args()
@@ -338,10 +344,11 @@ def main():
 
     with tempfile.TemporaryDirectory() as directory:
         server = Server(pathlib.Path(directory) / "clickhouse")
-        table = make_table(server)
+        table = make_table(server, arguments.seed, arguments.bytes)
         if arguments.keep:
             arguments.keep.mkdir(exist_ok=True)
-        outcome = compare(server, Binary(arguments.tambour), table, arguments.only, arguments.piece, arguments.most, report, arguments.keep)
+        tambour = Tambour(Binary(arguments.tambour), table, ["--strings", "binary"] if arguments.bytes else [])
+        outcome = compare(server, tambour, arguments.only, arguments.piece, arguments.most, report, arguments.keep)
     print(outcome)
     return 1 if outcome.different else 0
 

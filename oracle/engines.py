@@ -72,10 +72,10 @@ class ClickHouse:
 
 
 class Tambour:
-    """Tambour's answers: lists of values, or none where it refuses; `reasons` counts why."""
+    """Tambour's answers: lists of values, or none where it refuses; `reasons` counts why. `words` are more options."""
 
-    def __init__(self, binary, directory):
-        self.binary, self.directory = binary, directory
+    def __init__(self, binary, directory, words=()):
+        self.binary, self.directory, self.words = binary, directory, words
         self.reasons = collections.Counter()
 
     def ask(self, expressions, source, width=WIDTH):
@@ -97,7 +97,7 @@ class Tambour:
     def _answers(self, groups, source):
         """What each query of a script answers; none where it is refused."""
         statements = [query(group, source) for group in groups]
-        found, reasons = run_script(self.binary, [f"v={self.directory}", "--threads", "1"], statements)
+        found, reasons = run_script(self.binary, [f"v={self.directory}", "--threads", "1", *self.words], statements)
         if all(len(group) == 1 for group in groups):
             self.reasons.update(reasons)
         answers = []

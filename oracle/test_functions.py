@@ -39,7 +39,7 @@ def test_calls_of_constants(server, tambour, table):
 
 
 def test_functions_give_what_clickhouse_gives(server, tambour, table, record_property):
-    outcome = calls.compare(server, tambour, table, most=None if FULL else MOST)
+    outcome = calls.compare(server, engines.Tambour(tambour, table), most=None if FULL else MOST)
     record_property("said", str(outcome))
     assert outcome.counts["values"] >= (2_000_000 if FULL else 100_000)
     assert not outcome.different, f"{len(outcome.different)} calls differ: {outcome.different[:20]}"

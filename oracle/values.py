@@ -16,25 +16,42 @@ COLUMNS = {
     "url": "String", "js": "String",
     "i128": "Int128", "u256": "UInt256", "nd": "Nullable(Date)", "nlc": "LowCardinality(Nullable(String))",
     "tz": "DateTime('Europe/Berlin')", "e8": "Enum8('a' = 1, 'b' = 2, '' = -3)", "dec38": "Decimal(38, 6)",
-    "ad": "Array(Date)", "t": "Tuple(UInt8, String)",
+    "ad": "Array(Date)", "t": "Tuple(UInt8, String)", "dt6": "DateTime64(6, 'UTC')",
 }
 CONSTANTS = ["0", "1", "2", "-1", "300", "0.5", "'a'", "','", "''", "'b'", "'[a-c]+'", "'(a)(b)?'", "'%a_'", "[1, 2]",
              "['a', 'b']", "'c'", "'q'", "'day'", "'UTC'", "'Int32'", "INTERVAL 2 HOUR", "INTERVAL 1 MONTH", "NULL",
              "[]", "toDate('2024-02-29')", "toDateTime('2024-03-31 01:30:00', 'UTC')", "true", "(1, 'a')"]
 
 
+# Past these, floats are not every integer.
+EXACT = 1 << 53
+
+
+LETTERS = ["a", "b", "c", "A", "é", "ß", " ", ",", ".", "-", "0", "1", "9", "%", "_", "/", "\\", "\n", "日"]
+# What is no UTF-8, as escapes of literals.
+BYTES = ["\\xFF", "\\xC3", "\\xE2\\x82", "\\x80"]
+
+
+class Generator(random.Random):
+    """Numbers of a seed, and what texts are made of."""
+
+    def __init__(self, seed, has_bytes):
+        super().__init__(seed)
+        self.letters = LETTERS + BYTES if has_bytes else LETTERS
+
+
 def words(generator):
-    letters = ["a", "b", "c", "A", "é", "ß", " ", ",", ".", "-", "0", "1", "9", "%", "_", "/", "\\", "\n", "日"]
-    return "".join(generator.choice(letters) for _ in range(generator.randrange(9)))
+    return "".join(generator.choice(generator.letters) for _ in range(generator.randrange(9)))
 
 
 def quoted(text):
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+    return "'" + re.sub(r"\\(?!x[0-9A-F])", r"\\\\", text).replace("'", "\\'").replace("\n", "\\n") + "'"
 
 
 def integer(generator, bits, signed):
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    return generator.choice([0, 1, 2, 7, low, high, generator.randint(low, high), generator.randint(0, 100)])
+    near = [EXACT, EXACT + 1, -EXACT - 1 if signed else EXACT - 1] if bits == 64 else []
+    return generator.choice([0, 1, 2, 7, low, high, generator.randint(low, high), generator.randint(0, 100), *near])
 
 
 def url(generator):
@@ -76,7 +93,8 @@ def moment(generator, kind):
         return f"toDate32({generator.choice([0, -25567, 18000, 120529, generator.randrange(-20000, 60000)])})"
     if kind.startswith("DateTime("):
         return f"toDateTime({generator.choice([0, 1, 1600000000, 4294967295, generator.randrange(1 << 32)])}, 'UTC')"
-    return f"fromUnixTimestamp64Milli(toInt64({generator.randrange(-10**12, 4 * 10**12)}), 'UTC')"
+    of, digits = ("Milli", 3) if "(3" in kind else ("Micro", 6)
+    return f"fromUnixTimestamp64{of}(toInt64({generator.randrange(-10**(9 + digits), 4 * 10**(9 + digits))}), 'UTC')"
 
 
 def number(generator, kind):
@@ -86,7 +104,8 @@ def number(generator, kind):
         return f"'{literal}'" if int(plain[2]) > 64 else literal
     if kind.startswith("Float"):
         huge = "1e300" if kind == "Float64" else "1e30"
-        return generator.choice(["0", "-0.", "1.5", "-2.5", "nan", "inf", "-inf", huge, "0.1", str(round(generator.uniform(-100, 100), 3))])
+        large = [str(EXACT), str(1 << 63)] if kind == "Float64" else [str(1 << 24)]
+        return generator.choice([*large, "0", "-0.", "1.5", "-2.5", "nan", "inf", "-inf", huge, "0.1", str(round(generator.uniform(-100, 100), 3))])
     fraction = generator.choice(["0", "1.5", "-2.345", str(generator.randrange(-10**6, 10**6) / 1000)])
     return f"toDecimal64('{fraction}', 3)" if kind == "Decimal(12, 3)" else f"toDecimal128('{fraction}', 6)"
 
@@ -130,9 +149,9 @@ def other(generator, kind):
 TUPLE_TEXTS = ["'a'", "'b'", "''", "'é'"]
 
 
-def make_table(server):
-    """The table in one part; its directory."""
-    generator = random.Random(SEED)
+def make_table(server, seed=SEED, has_bytes=False):
+    """The table in one part; its directory. `has_bytes`: not all texts are UTF-8."""
+    generator = Generator(seed, has_bytes)
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
     server.run(f"CREATE TABLE default.v (id UInt32, {columns}) ENGINE = MergeTree ORDER BY id "
                "SETTINGS min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0")

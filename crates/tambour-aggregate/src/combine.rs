@@ -3,8 +3,9 @@
 
 use crate::{find_in_queries, mapped};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, StructArray, UInt32Array, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, StructArray, UInt32Array, UInt64Array};
 use arrow_schema::DataType as ArrowType;
+use arrow_select::nullif::nullif;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tambour_function::kit::{
@@ -21,6 +22,7 @@ const COUNTERS: i64 = 3;
 /// The functions of this room.
 pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceConcat", concat_type, concat),
+    Function::new("reduceEach", each_type, each),
     Function::new("reduceForEach", for_each_type, for_each),
     Function::new("reduceMap", map_type, by_key),
     Function::new("reduceTopK", top_type, |c| top(c, false)),
@@ -89,29 +91,63 @@ pub(crate) fn reducer(
         .ok_or_else(|| wrong(name, "it takes the name of a function of arrays"))
 }
 
-fn for_each_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+/// True if no items are reduced to a NULL: all but counts are where items may be NULL.
+fn gives_nulls(reducer: &Function, item: &DataType) -> bool {
+    let is_count = matches!(reducer.name(), "length" | "arrayUniq" | "arrayDistinct");
+    item.is_nullable() && !is_count
+}
+
+/// True for `uniq`, which has 64 bits where the function of arrays has 32.
+fn counts_values(reducer: &Function) -> bool {
+    reducer.name() == "arrayUniq"
+}
+
+/// What items of this type are reduced to.
+fn reduced_type(
+    name: &'static str,
+    s: &[Signature],
+    item: &DataType,
+) -> Result<DataType, FunctionError> {
+    let reducer = reducer(name, s)?;
+    let data_type = array_of(bare(item).clone());
+    let reduced = reducer.data_type(&[Signature { data_type, constant: None }])?;
+    let reduced = if counts_values(reducer) { DataType::UInt64 } else { reduced };
+    Ok(if gives_nulls(reducer, item) { reduced.made_nullable() } else { reduced })
+}
+
+fn each_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array, Kind::ConstText], &[])?;
     match bare(item_of(type_at(s, 0))) {
-        DataType::Array(item) => {
-            let data_type = array_of(bare(item).clone());
-            let reduced =
-                reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
-            Ok(array_of(reduced))
-        }
+        DataType::Array(item) => reduced_type(name, s, item),
         other => Err(wrong(name, format!("it takes arrays, not {other}"))),
     }
+}
+
+/// The items of all arrays reduced to one.
+fn each(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let inner = inner_lists(call, &lists.items)?;
+    let items = |row: usize| lists.range(row).flat_map(|at| inner.range(at));
+    let groups = (0..call.rows).map(|row| items(row).filter(|at| !inner.is_null(*at)).collect());
+    reduced(call, &inner.items, groups.collect(), &inner.item_type)
+}
+
+fn for_each_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    each_type(name, s).map(array_of)
 }
 
 fn signatures(call: &Call) -> Vec<Signature> {
     call.operands.iter().map(Operand::signature).collect()
 }
 
-/// Groups of items, given by their places, reduced to one each.
+/// Groups of items, given by their places, reduced to one each. `item_type`: with its `Nullable`.
 pub(crate) fn reduced(
     call: &Call,
     items: &Operand,
     groups: Vec<Vec<usize>>,
+    item_type: &DataType,
 ) -> Result<ArrayRef, FunctionError> {
+    let empty: Vec<bool> = groups.iter().map(Vec::is_empty).collect();
     let lengths = groups.iter().map(Vec::len).collect();
     let places = groups.into_iter().flatten().map(|at| at as u32);
     let values = take(&items.values, &UInt32Array::from_iter_values(places))?;
@@ -121,7 +157,15 @@ pub(crate) fn reduced(
         data_type: array_of(item),
         is_constant: false,
     };
-    Ok(reducer(call.name, &signatures(call))?.evaluate(&[arrays])?.values)
+    let reducer = reducer(call.name, &signatures(call))?;
+    let values = reducer.evaluate(&[arrays])?.values;
+    if counts_values(reducer) {
+        return cast(&values, &ArrowType::UInt64);
+    }
+    if !gives_nulls(reducer, item_type) {
+        return Ok(values);
+    }
+    nullif(&values, &BooleanArray::from(empty)).map_err(FunctionError::arrow("leave out no items"))
 }
 
 /// The first items of all arrays reduced to one, then the second ones.
@@ -138,7 +182,7 @@ fn for_each(call: &Call) -> Result<ArrayRef, FunctionError> {
         }
         lengths.push(longest);
     }
-    let values = reduced(call, &inner.items, groups)?;
+    let values = reduced(call, &inner.items, groups, &inner.item_type)?;
     list_array(lengths, values, item_of(call.result))
 }
 
@@ -146,10 +190,7 @@ fn map_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
     takes(name, s, &[Kind::Array, Kind::ConstText], &[])?;
     match bare(item_of(type_at(s, 0))) {
         DataType::Map(key, value) => {
-            let data_type = array_of(bare(value).clone());
-            let reduced =
-                reducer(name, s)?.data_type(&[Signature { data_type, constant: None }])?;
-            Ok(DataType::Map(key.clone(), Box::new(reduced)))
+            Ok(DataType::Map(key.clone(), Box::new(reduced_type(name, s, value)?)))
         }
         DataType::Tuple(elements) => mapped::data_type(name, s, elements),
         other => Err(wrong(name, format!("it takes maps here, not {other}"))),
@@ -191,7 +232,7 @@ fn by_key(call: &Call) -> Result<ArrayRef, FunctionError> {
         }
     }
     let keys = take(&keys.values, &UInt32Array::from(firsts))?;
-    let values = reduced(call, &values, groups)?;
+    let values = reduced(call, &values, groups, value_type)?;
     map_array(lengths, keys, values, call.result)
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn reduce(
         // Of values that may be NULL, 0 is a sum like others, and one of nothing is absent.
         let are_empty = groups.iter().map(Vec::is_empty).collect();
         absent.push(is_nullable(&value.item_type).then_some(are_empty));
-        results.push(reduced(call, &value.items, groups)?);
+        results.push(reduced(call, &value.items, groups, &value.items.data_type)?);
     }
     if reducer(call.name, &call.operands.iter().map(Operand::signature).collect::<Vec<_>>())?.name()
         == "arraySum"

@@ -74,25 +74,24 @@ pub(super) fn rewrite(
             let inner = gathered(function, written)?;
             Ok(Some(Expr::Function(call("reduceConcat", vec![inner]))))
         }
-        "Array" => {
+        "Array" | "ForEach" | "Map" => {
             let reducer = reducer(base, written)?;
             let inner = gathered(function, written)?;
-            let flat = Expr::Function(call("reduceConcat", vec![inner]));
-            if base == "avg" {
+            let kernel = match combinator {
+                "Array" => "reduceEach",
+                "Map" => "reduceMap",
+                _ => "reduceForEach",
+            };
+            let reduced =
+                |reducer| Expr::Function(call(kernel, vec![inner.clone(), text(reducer)]));
+            if (base, combinator) == ("avg", "Array") {
                 // The average of no items is a NaN; that of an empty array is 0.
-                let sum = Expr::Function(call("arraySum", vec![flat.clone()]));
-                let count = Expr::Function(call("length", vec![flat]));
-                let (left, right) = (Box::new(sum), Box::new(count));
+                let (left, right) = (reduced("arraySum"), reduced("length"));
+                let (left, right) = (Box::new(left), Box::new(right));
                 let op = BinaryOperator::Divide;
                 return Ok(Some(Expr::Nested(Box::new(Expr::BinaryOp { left, op, right }))));
             }
-            Ok(Some(Expr::Function(call(reducer, vec![flat]))))
-        }
-        "ForEach" | "Map" => {
-            let reducer = reducer(base, written)?;
-            let inner = gathered(function, written)?;
-            let kernel = if combinator == "Map" { "reduceMap" } else { "reduceForEach" };
-            Ok(Some(Expr::Function(call(kernel, vec![inner, text(reducer)]))))
+            Ok(Some(reduced(reducer)))
         }
         _ => or_default(function, base, written).map(Some),
     }

@@ -1,5 +1,6 @@
 //! Aggregates that gather the values of a group into an array and reduce it: `entropy(x)` is `reduceEntropy(array_agg(x))`.
-//! Of several arguments tuples are gathered. The reducing functions are the store's, and know no engine.
+//! Of several arguments tuples are gathered. Rows with a NULL are left out. The reducing functions are the store's, and know no
+//! engine.
 
 use super::call::{arguments, call, name};
 use super::refused;
@@ -17,8 +18,6 @@ struct Gathered {
     arguments: std::ops::RangeInclusive<usize>,
     /// What stands for the first parameter if there is none; `None`: there need not be one.
     parameter: Option<&'static str>,
-    /// Rows with a NULL are left out.
-    skips_nulls: bool,
 }
 
 const fn one(
@@ -26,11 +25,11 @@ const fn one(
     reduced_by: &'static str,
     parameter: Option<&'static str>,
 ) -> Gathered {
-    Gathered { name, reduced_by, arguments: 1..=1, parameter, skips_nulls: true }
+    Gathered { name, reduced_by, arguments: 1..=1, parameter }
 }
 
 const fn two(name: &'static str, reduced_by: &'static str) -> Gathered {
-    Gathered { name, reduced_by, arguments: 2..=2, parameter: None, skips_nulls: true }
+    Gathered { name, reduced_by, arguments: 2..=2, parameter: None }
 }
 
 const fn weighted(
@@ -38,11 +37,11 @@ const fn weighted(
     reduced_by: &'static str,
     parameter: &'static str,
 ) -> Gathered {
-    Gathered { name, reduced_by, arguments: 2..=2, parameter: Some(parameter), skips_nulls: true }
+    Gathered { name, reduced_by, arguments: 2..=2, parameter: Some(parameter) }
 }
 
 const fn matrix(name: &'static str, reduced_by: &'static str) -> Gathered {
-    Gathered { name, reduced_by, arguments: 1..=32, parameter: None, skips_nulls: true }
+    Gathered { name, reduced_by, arguments: 1..=32, parameter: None }
 }
 
 const ALL: &[Gathered] = &[
@@ -116,28 +115,24 @@ const ALL: &[Gathered] = &[
         reduced_by: "reduceSequenceMatch",
         arguments: 2..=33,
         parameter: None,
-        skips_nulls: false,
     },
     Gathered {
         name: "sequenceCount",
         reduced_by: "reduceSequenceCount",
         arguments: 2..=33,
         parameter: None,
-        skips_nulls: false,
     },
     Gathered {
         name: "retention",
         reduced_by: "reduceRetention",
         arguments: 1..=32,
         parameter: None,
-        skips_nulls: false,
     },
     Gathered {
         name: "windowFunnel",
         reduced_by: "reduceWindowFunnel",
         arguments: 2..=33,
         parameter: Some("0"),
-        skips_nulls: false,
     },
 ];
 
@@ -234,17 +229,15 @@ pub(super) fn rewrite(
         return Err(refused(written, "it looks back over a window: write OVER (ORDER BY ...)"));
     }
     let mut filter = function.filter.take().map(Expr::Nested);
-    if gathered.skips_nulls {
-        for condition in all.iter().map(is_not_null) {
-            filter = Some(match filter {
-                Some(filter) => Expr::BinaryOp {
-                    left: Box::new(filter),
-                    op: BinaryOperator::And,
-                    right: Box::new(condition),
-                },
-                None => condition,
-            });
-        }
+    for condition in all.iter().map(is_not_null) {
+        filter = Some(match filter {
+            Some(filter) => Expr::BinaryOp {
+                left: Box::new(filter),
+                op: BinaryOperator::And,
+                right: Box::new(condition),
+            },
+            None => condition,
+        });
     }
     let value = if gathered.arguments == (1..=1) { all } else { vec![tuple_of(all)] };
     let mut gather = call("array_agg", value);
@@ -344,8 +337,8 @@ pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, DialectErr
     }
     let reduced = match <[Expr; 1]>::try_from(arrays) {
         Ok([only]) if found.arguments == (1..=1) => only,
-        Ok([only]) => rows_of(vec![only], found.skips_nulls),
-        Err(several) => rows_of(several, found.skips_nulls),
+        Ok([only]) => rows_of(vec![only]),
+        Err(several) => rows_of(several),
     };
     let parameters = match (parameters.is_empty(), found.parameter) {
         (true, Some(default)) => vec![Expr::value(Value::Number(default.to_owned(), false))],
@@ -369,8 +362,8 @@ fn plain_reducer(aggregate: &str) -> Option<(&'static str, bool)> {
     })
 }
 
-/// Arrays side by side, as an array of tuples.
-fn rows_of(arrays: Vec<Expr>, skips_nulls: bool) -> Expr {
+/// Arrays side by side, as an array of the tuples without NULLs.
+fn rows_of(arrays: Vec<Expr>) -> Expr {
     let rows = Expr::Function(call("arrayZip", arrays));
-    if skips_nulls { Expr::Function(call("reduceFull", vec![rows])) } else { rows }
+    Expr::Function(call("reduceFull", vec![rows]))
 }

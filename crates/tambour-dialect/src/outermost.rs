@@ -261,7 +261,7 @@ impl VisitorMut for Emptying {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
         if self.inside == 0 && self.keys.iter().any(|key| key == bare(expr)) {
             let default = Expr::Function(call::call(DEFAULT, vec![call::take(expr)]));
-            *expr = Expr::Function(call::call("any", vec![default]));
+            *expr = Expr::Function(call::call("anyOrDefault", vec![default]));
         }
         if let Expr::Function(function) = expr
             && aggregate::is_one(function)

@@ -163,6 +163,7 @@ impl<'a> Rewriter<'a> {
         naming::give(&mut select.projection, names);
         alias::apply(select, &aliases)?;
         without_groups(select);
+        without_empty_groups(select);
         exists::as_values(select)?;
         ambiguous::prefer_left(select, self.catalog, &self.queries);
         for item in &mut select.projection {
@@ -180,16 +181,32 @@ impl<'a> Rewriter<'a> {
         naming::distinguish(&mut select.projection);
         if let Some(prewhere) = select.prewhere.take() {
             merged::check(select)?;
-            select.selection = Some(match select.selection.take() {
-                Some(selection) => Expr::BinaryOp {
-                    left: Box::new(Expr::Nested(Box::new(condition_of(prewhere)))),
-                    op: BinaryOperator::And,
-                    right: Box::new(Expr::Nested(Box::new(condition_of(selection)))),
-                },
-                None => prewhere,
-            });
+            select.selection = Some(both(prewhere, select.selection.take()));
         }
         Ok(())
+    }
+}
+
+/// One condition of two.
+fn both(first: Expr, second: Option<Expr>) -> Expr {
+    let Some(second) = second else { return first };
+    Expr::BinaryOp {
+        left: Box::new(Expr::Nested(Box::new(condition_of(first)))),
+        op: BinaryOperator::And,
+        right: Box::new(Expr::Nested(Box::new(condition_of(second)))),
+    }
+}
+
+/// ROLLUP and CUBE of no rows give none, where other engines give the row of all groups.
+fn without_empty_groups(select: &mut Select) {
+    let GroupByExpr::Expressions(keys, _) = &select.group_by else { return };
+    if keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_))) {
+        let has_rows = Expr::BinaryOp {
+            left: Box::new(Expr::Function(call::call("count", Vec::new()))),
+            op: BinaryOperator::Gt,
+            right: Box::new(Expr::value(Value::Number("0".to_owned(), false))),
+        };
+        select.having = Some(both(has_rows, select.having.take()));
     }
 }
 
@@ -210,11 +227,7 @@ fn without_groups(select: &mut Select) {
     }
     let Some(having) = select.having.take_if(|it| !alias::has_aggregate(it)) else { return };
     select.selection = Some(match select.selection.take() {
-        Some(selection) => Expr::BinaryOp {
-            left: Box::new(Expr::Nested(Box::new(condition_of(selection)))),
-            op: BinaryOperator::And,
-            right: Box::new(Expr::Nested(Box::new(condition_of(having)))),
-        },
+        Some(selection) => both(selection, Some(having)),
         None => having,
     });
 }

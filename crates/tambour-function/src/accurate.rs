@@ -96,7 +96,8 @@ const CASTS: &[Function] = &[
             let target = target(c.name, &signatures(c))?;
             or_default(c, &target, 2)
         },
-    ),
+    )
+    .takes_nulls(),
 ];
 
 fn signatures(call: &Call) -> Vec<Signature> {

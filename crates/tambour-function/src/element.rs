@@ -172,18 +172,21 @@ fn default_as(elements: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, Fun
     Ok(Arc::new(made.map_err(FunctionError::arrow("make a tuple"))?))
 }
 
-/// One value that is the default of its type: zero, nothing, the first name of an enum.
+/// One value that is the default of its type: zero, nothing, the first name of an enum that has any.
 pub(super) fn default_of(elements: &ArrayRef) -> Result<ArrayRef, FunctionError> {
-    let data = match (elements.data_type(), elements.as_any_dictionary_opt()) {
-        (ArrowType::Dictionary(key, _), Some(names)) => {
+    let made =
+        |data: Result<_, _>| data.map(make_array).map_err(FunctionError::arrow("fill in defaults"));
+    // What stands under a NULL.
+    let plain = |of| made(new_null_array(of, 1).to_data().into_builder().nulls(None).build());
+    match (elements.data_type(), elements.as_any_dictionary_opt()) {
+        (data_type @ ArrowType::Dictionary(key, _), Some(names)) if !names.values().is_empty() => {
             let first: ArrayRef = Arc::new(UInt32Array::from(vec![0]));
-            let keys = cast(&first, key)?.to_data().into_builder();
-            keys.data_type(elements.data_type().clone()).add_child_data(names.values().to_data())
+            let keys = cast(&first, key)?.to_data().into_builder().data_type(data_type.clone());
+            made(keys.add_child_data(names.values().to_data()).build())
         }
-        // What stands under a NULL.
-        (data_type, _) => new_null_array(data_type, 1).to_data().into_builder().nulls(None),
-    };
-    Ok(make_array(data.build().map_err(FunctionError::arrow("fill in defaults"))?))
+        (data_type @ ArrowType::Dictionary(_, of), _) => cast(&plain(of)?, data_type),
+        (data_type, _) => plain(data_type),
+    }
 }
 
 fn contains(call: &Call) -> Result<ArrayRef, FunctionError> {

@@ -71,7 +71,11 @@ pub(super) fn whole(call: &Call, zero_gives_zero: bool) -> Result<ArrayRef, Func
             Quotient::OfZero if zero_gives_zero => 0,
             Quotient::OfZero => return Err(call.value_error(row, "division by zero")),
             Quotient::Whole(whole) if (least..-least).contains(&whole) => whole,
-            _ => return Err(call.value_error(row, "the quotient is infinite or too large")),
+            _ => {
+                return Err(
+                    call.value_error(row, "the quotient or the divisor is infinite or too large")
+                );
+            }
         });
     }
     call.make_integers(|row| numbers[row])
@@ -127,10 +131,15 @@ fn exact(call: &Call, left: &Operand, right: &Operand) -> Result<Vec<Quotient>, 
     };
     let (dividends, divisors) = (side(left)?, side(right)?);
     let scales = (scale(&left.data_type).unwrap_or(0), scale(&right.data_type).unwrap_or(0));
+    let reads_sign = right.data_type == DataType::UInt64;
     let moved = |number: i256, by: u8| power(by).and_then(|by| number.checked_mul(by));
     let divide = |(dividend, divisor): (i256, i256)| {
         if divisor == i256::ZERO {
             return Quotient::OfZero;
+        }
+        // There the largest UInt64 divide as negative numbers.
+        if reads_sign && divisor > i256::from(i64::MAX) {
+            return Quotient::TooLarge;
         }
         let dividend = moved(dividend, scales.1.saturating_sub(scales.0));
         let divisor = moved(divisor, scales.0.saturating_sub(scales.1));

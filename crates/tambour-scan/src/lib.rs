@@ -12,6 +12,7 @@ pub mod arrival;
 mod doubled;
 pub mod exec;
 pub mod groups;
+mod lambdas;
 mod late;
 pub mod limited;
 mod nodes;

@@ -18,6 +18,7 @@ use crate::arrival::OrderOfArrival;
 use crate::doubled::WithoutDoubled;
 use crate::exec::ends::EndsOfParts;
 use crate::exec::estimates::EstimatesOfJoins;
+use crate::lambdas::PlacesOfParameters;
 use crate::limited::LateColumns;
 use crate::scan_options::ScanOptions;
 use crate::texts::lengths::LengthsOfTexts;
@@ -44,8 +45,8 @@ use runs::RunsExec;
 use std::fmt;
 use std::sync::Arc;
 
-/// The engine's rules with ours: estimates before sides of joins are chosen, the others after sorts are in their places and before
-/// operators are made to yield.
+/// The engine's rules with ours: places of parameters first, estimates before sides of joins are chosen, the others after sorts
+/// are in their places and before operators are made to yield.
 pub fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let engines = PhysicalOptimizer::new().rules.into_iter();
     let mut rules: Vec<_> = engines.map(WithoutDoubled::around).collect();
@@ -62,6 +63,7 @@ pub fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     rules.insert(place, Arc::new(EstimatesOfJoins));
     // Scans know better than the engine what a condition leaves, once they have it.
     rules.insert(place, WithoutDoubled::around(Arc::new(FilterPushdown::new())));
+    rules.insert(0, Arc::new(PlacesOfParameters));
     rules.push(Arc::new(OrderOfArrival));
     rules
 }
