@@ -330,6 +330,7 @@ def main():
     parser.add_argument("--most", type=int, help="calls of a kind at most")
     parser.add_argument("--seed", type=int, default=SEED, help="of the values")
     parser.add_argument("--bytes", action="store_true", help="texts that are not UTF-8, and `--strings binary`")
+    parser.add_argument("--columns", default="", help="those with a name like this alone")
     parser.add_argument("--keep", type=pathlib.Path, help="a directory that keeps ClickHouse's answers for the next run")
     parser.add_argument("--tambour", default=os.environ.get("TAMBOUR"))
     arguments = parser.parse_args()
@@ -345,6 +346,8 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         server = Server(pathlib.Path(directory) / "clickhouse")
         table = make_table(server, arguments.seed, arguments.bytes)
+        for name in [name for name in COLUMNS if not re.search(arguments.columns, name)]:
+            del COLUMNS[name]
         if arguments.keep:
             arguments.keep.mkdir(exist_ok=True)
         tambour = Tambour(Binary(arguments.tambour), table, ["--strings", "binary"] if arguments.bytes else [])

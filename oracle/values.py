@@ -104,7 +104,7 @@ def number(generator, kind):
         return f"'{literal}'" if int(plain[2]) > 64 else literal
     if kind.startswith("Float"):
         huge = "1e300" if kind == "Float64" else "1e30"
-        large = [str(EXACT), str(1 << 63)] if kind == "Float64" else [str(1 << 24)]
+        large = [f"{EXACT}.", f"{1 << 63}."] if kind == "Float64" else [f"{1 << 24}."]
         return generator.choice([*large, "0", "-0.", "1.5", "-2.5", "nan", "inf", "-inf", huge, "0.1", str(round(generator.uniform(-100, 100), 3))])
     fraction = generator.choice(["0", "1.5", "-2.345", str(generator.randrange(-10**6, 10**6) / 1000)])
     return f"toDecimal64('{fraction}', 3)" if kind == "Decimal(12, 3)" else f"toDecimal128('{fraction}', 6)"

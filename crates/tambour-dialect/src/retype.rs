@@ -416,8 +416,24 @@ fn is_condition(expr: &Expr) -> bool {
     }
 }
 
-/// `inf` and `nan` are numbers.
+fn is_nan(function: &Function) -> bool {
+    let is_text = |it: &FunctionArg| match it {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => {
+            value.value == Value::SingleQuotedString("nan".to_owned())
+        }
+        _ => false,
+    };
+    let FunctionArguments::List(list) = &function.args else { return false };
+    call::name(function) == Some("toFloat64") && list.args.iter().all(is_text)
+}
+
+/// `inf` and `nan` are numbers, and `-nan` is the same as `nan`.
 pub(super) fn constant(expr: &mut Expr) {
+    if let Expr::UnaryOp { op: UnaryOperator::Minus, expr: inner } = expr
+        && matches!(&**inner, Expr::Function(function) if is_nan(function))
+    {
+        *expr = call::take(inner);
+    }
     let Expr::Identifier(name) = expr else { return };
     let is_number = name.quote_style.is_none()
         && ["inf", "infinity", "nan"].iter().any(|it| it.eq_ignore_ascii_case(&name.value));

@@ -197,17 +197,22 @@ fn both(first: Expr, second: Option<Expr>) -> Expr {
     }
 }
 
-/// ROLLUP and CUBE of no rows give none, where other engines give the row of all groups.
+/// ROLLUP, CUBE and `GROUP BY ()` of no rows give none, where other engines give the row of all groups.
 fn without_empty_groups(select: &mut Select) {
-    let GroupByExpr::Expressions(keys, _) = &select.group_by else { return };
-    if keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_))) {
-        let has_rows = Expr::BinaryOp {
-            left: Box::new(Expr::Function(call::call("count", Vec::new()))),
-            op: BinaryOperator::Gt,
-            right: Box::new(Expr::value(Value::Number("0".to_owned(), false))),
-        };
-        select.having = Some(both(has_rows, select.having.take()));
+    let GroupByExpr::Expressions(keys, _) = &mut select.group_by else { return };
+    let is_of_all = matches!(keys.as_slice(), [Expr::Tuple(none)] if none.is_empty());
+    if !is_of_all && !keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_))) {
+        return;
     }
+    if is_of_all {
+        keys.clear();
+    }
+    let has_rows = Expr::BinaryOp {
+        left: Box::new(Expr::Function(call::call("count", Vec::new()))),
+        op: BinaryOperator::Gt,
+        right: Box::new(Expr::value(Value::Number("0".to_owned(), false))),
+    };
+    select.having = Some(both(has_rows, select.having.take()));
 }
 
 /// HAVING of a SELECT without groups is one more condition on its rows.

@@ -251,6 +251,10 @@ fn of_long_digits(call: &Call) -> Result<ArrayRef, FunctionError> {
         let (date, time) = (numbers[row] / 1_000_000, numbers[row] % 1_000_000);
         let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
         let (hour, minute, second) = (time / 10_000, time / 100 % 100, time % 100);
+        // What is past all calendars is the last DateTime, if it could be a day at all.
+        if is_narrow && year > 2299 && (1..=12).contains(&month) && (1..=31).contains(&day) {
+            return Ok(u32::MAX.into());
+        }
         let day = day_of(year, month, day).filter(|_| numbers[row] > 0);
         if is_narrow && (day.is_none() || year < 1970) {
             return Ok(0);

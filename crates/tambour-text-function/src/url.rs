@@ -144,6 +144,13 @@ fn decode(call: &Call, is_form: bool) -> Result<ArrayRef, FunctionError> {
                     rest = after.get(2..).unwrap_or_default();
                     continue;
                 }
+                // The two bytes after are not looked at again.
+                (b'%', ..) if after.len() > 1 => {
+                    let (escape, others) = rest.split_at(3);
+                    out.extend_from_slice(escape);
+                    rest = others;
+                    continue;
+                }
                 (b'+', ..) if is_form => out.push(b' '),
                 (other, ..) => out.push(*other),
             }

@@ -43,12 +43,12 @@ pub(crate) fn run(arguments: SqlArguments, console: Console) -> anyhow::Result<(
         return shell::run(&session, &runtime, style, &interrupt, console);
     }
     let work = Work { session: &session, runtime: &runtime, interrupt: &interrupt, style };
-    let ended = scripts.iter().try_for_each(|script| work.script(script, &arguments, console));
+    let ended = work.scripts(&scripts, &arguments, console);
     runtime.shutdown_timeout(ORDERLY_END);
     ended
 }
 
-/// What a script is run with.
+/// What scripts are run with.
 struct Work<'a> {
     session: &'a Session,
     runtime: &'a Runtime,
@@ -57,15 +57,15 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn script(
+    fn scripts(
         &self,
-        script: &str,
+        scripts: &[String],
         arguments: &SqlArguments,
         console: Console,
     ) -> anyhow::Result<()> {
         let mut failed = 0;
         let mut exit = Exit::Error;
-        for statement in statement::split(script) {
+        for statement in scripts.iter().flat_map(|script| statement::split(script)) {
             let Err(error) = self.statement(statement, arguments, console) else { continue };
             let class = Exit::of(error.as_ref());
             if !arguments.ignore_error || class == Exit::Interrupted || stdout::is_closed() {

@@ -439,6 +439,10 @@ fn scripts_go_on_after_errors_if_told_so() {
     let run = sandbox.run(&["sql", "t", "--ignore-error", script]).expect(1);
     assert_eq!(run.stdout, "1\n2\n");
     run.says(&["broken", "1 statement failed"]);
+    let several = ["-c", "SELECT 1", "-c", "SELECT broken(1)", "-c", "SELECT 2; SELECT broken(2)"];
+    let run = sandbox.run(&[&["sql", "t", "--ignore-error"], &several[..]].concat()).expect(1);
+    assert_eq!(run.stdout, "1\n2\n");
+    run.says(&["broken", "2 statements failed"]);
 }
 
 #[test]

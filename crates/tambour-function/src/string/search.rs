@@ -2,7 +2,7 @@
 
 use super::super::access::{Lists, array_of, list_array, nullable, rule};
 use super::super::{Call, Function, wrong};
-use super::{letter_at, letters, lower, lower_utf8};
+use super::{letter_at, letter_width, letters, lower, lower_utf8};
 use crate::FunctionError;
 use arrow_array::types::{UInt8Type, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -220,6 +220,19 @@ fn flags(
     call.make_flags(|row| is_it(&way.folded(texts.get(row)), &way.folded(others.get(row))))
 }
 
+/// The letter at which a text stands in one that is not UTF-8, in any case. Letters are as long there as their first byte says.
+fn stepped(text: &[u8], needle: &[u8]) -> u64 {
+    let (text, needle) = (lower_utf8(text), lower_utf8(needle));
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with(&needle) {
+            return letters(text.get(..at).unwrap_or_default()) as u64 + 1;
+        }
+        at += rest.first().map_or(1, |first| letter_width(*first));
+    }
+    0
+}
+
 fn positions<'a>(
     way: Way,
     text: &'a [u8],
@@ -228,8 +241,12 @@ fn positions<'a>(
     row: usize,
 ) -> impl Iterator<Item = u64> + 'a {
     let range = needles.range(row);
+    let is_stepped = way == Way::LettersAnyCase && std::str::from_utf8(text).is_err();
+    let position = move |at: usize| {
+        let needle = texts.value(at).unwrap_or_default();
+        if is_stepped { stepped(text, needle) } else { way.position(text, needle, 1) }
+    };
     // In an empty text there is nothing, not even another one.
-    let position = move |at: usize| way.position(text, texts.value(at).unwrap_or_default(), 1);
     range.map(move |at| if text.is_empty() { 0 } else { position(at) })
 }
 

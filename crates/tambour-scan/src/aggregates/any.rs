@@ -4,17 +4,16 @@
 //! order one place per group is all that it takes: the value that was met first is copied once, and nothing after it is looked at.
 
 use super::first::first_of;
-use super::{OneGroup, call_of, copied};
+use super::grouped::{Grouped, aggregate};
+use super::{call_of, copied};
 use datafusion::arrow::array::{Array, ArrayRef, BooleanArray, UInt64Array, new_null_array};
 use datafusion::arrow::compute::{interleave, take};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, Sort};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{
-    Accumulator, Aggregate, AggregateUDF, AggregateUDFImpl, EmitTo, Expr, ExprSchemable,
-    GroupsAccumulator, Signature, Volatility, cast,
+    Aggregate, AggregateUDF, EmitTo, Expr, ExprSchemable, GroupsAccumulator, cast,
 };
 use std::sync::Arc;
 
@@ -96,40 +95,7 @@ fn fields_of(order: Vec<Sort>, aggregate: &Aggregate) -> Result<Vec<Sort>> {
 
 /// The aggregate that takes the value which is met first. Nobody types its name.
 pub(super) fn any() -> AggregateUDF {
-    AggregateUDF::new_from_impl(Any { signature: Signature::any(1, Volatility::Immutable) })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Any {
-    signature: Signature,
-}
-
-impl AggregateUDFImpl for Any {
-    fn name(&self) -> &'static str {
-        "\u{1f}any"
-    }
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        if let [only] = types { Ok(only.clone()) } else { plan_err!("it takes an argument") }
-    }
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        let name = format_state_name(args.name, "any");
-        Ok(vec![Arc::new(Field::new(name, args.return_field.data_type().clone(), true))])
-    }
-    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(OneGroup(OfGroups::new(args.return_field.data_type()))))
-    }
-    fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
-        true
-    }
-    fn create_groups_accumulator(
-        &self,
-        args: AccumulatorArgs<'_>,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(OfGroups::new(args.return_field.data_type())))
-    }
+    aggregate::<OfGroups>()
 }
 
 /// Of each group the place of its value among the copies.
@@ -144,10 +110,6 @@ struct OfGroups {
 const NOWHERE: (usize, usize) = (0, 0);
 
 impl OfGroups {
-    fn new(data_type: &DataType) -> Self {
-        Self { copies: vec![new_null_array(data_type, 1)], places: Vec::new(), bytes: 0 }
-    }
-
     fn see(
         &mut self,
         values: &ArrayRef,
@@ -187,6 +149,22 @@ impl OfGroups {
         self.bytes = left.get_array_memory_size();
         self.copies.push(left);
         Ok(values)
+    }
+}
+
+impl Grouped for OfGroups {
+    const NAME: &'static str = "\u{1f}any";
+    const ARGUMENTS: usize = 1;
+
+    fn new(args: &AccumulatorArgs<'_>) -> Result<Self> {
+        let none = new_null_array(args.return_field.data_type(), 1);
+        Ok(Self { copies: vec![none], places: Vec::new(), bytes: 0 })
+    }
+    fn result(types: &[DataType]) -> Result<DataType> {
+        if let [only] = types { Ok(only.clone()) } else { plan_err!("it takes an argument") }
+    }
+    fn states(result: &DataType) -> Vec<(&'static str, DataType)> {
+        vec![("any", result.clone())]
     }
 }
 

@@ -5,25 +5,25 @@
 //! equal where ClickHouse's are, which compares bytes, too. Of many groups, the engine has a set for each, with room for a hundred values:
 //! one set of all groups takes a tenth of the time.
 
+use super::call_of;
+use super::grouped::{Grouped, aggregate};
 use super::unique::unique;
-use super::{OneGroup, call_of};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Int64Array, LargeBinaryArray, LargeBinaryBuilder,
     ListArray, ListBuilder,
 };
 use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::{HashSet, Result, ScalarValue};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::{format_state_name, split_conjunction};
+use datafusion::logical_expr::function::AccumulatorArgs;
+use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
-    Accumulator, Aggregate, AggregateUDF, AggregateUDFImpl, ColumnarValue, EmitTo, Expr,
-    ExprSchemable, GroupsAccumulator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
+    Aggregate, AggregateUDF, ColumnarValue, EmitTo, Expr, ExprSchemable, GroupsAccumulator,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::sync::{Arc, LazyLock};
 
@@ -164,47 +164,7 @@ fn as_bytes(values: &ArrayRef) -> Result<ArrayRef> {
 
 /// The aggregate that counts different bytes. Nobody types its name.
 pub(super) fn count_bytes() -> AggregateUDF {
-    let signature = Signature::exact(vec![DataType::LargeBinary], Volatility::Immutable);
-    AggregateUDF::new_from_impl(CountBytes { signature })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct CountBytes {
-    signature: Signature,
-}
-
-impl AggregateUDFImpl for CountBytes {
-    fn name(&self) -> &'static str {
-        "\u{1f}count_bytes"
-    }
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Int64)
-    }
-    fn is_nullable(&self) -> bool {
-        false
-    }
-    fn default_value(&self, _data_type: &DataType) -> Result<ScalarValue> {
-        Ok(ScalarValue::Int64(Some(0)))
-    }
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        let items = DataType::new_list(DataType::LargeBinary, true);
-        Ok(vec![Arc::new(Field::new(format_state_name(args.name, "count bytes"), items, false))])
-    }
-    fn accumulator(&self, _args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(OneGroup(Different::default())))
-    }
-    fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
-        true
-    }
-    fn create_groups_accumulator(
-        &self,
-        _args: AccumulatorArgs<'_>,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(Different::default()))
-    }
+    aggregate::<Different>()
 }
 
 /// What was seen of all groups: the number of the group and the bytes after it.
@@ -267,6 +227,24 @@ impl Different {
             }
         }
         taken
+    }
+}
+
+impl Grouped for Different {
+    const NAME: &'static str = "\u{1f}count_bytes";
+    const ARGUMENTS: usize = 1;
+
+    fn new(_args: &AccumulatorArgs<'_>) -> Result<Self> {
+        Ok(Self::default())
+    }
+    fn result(_types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Int64)
+    }
+    fn states(_result: &DataType) -> Vec<(&'static str, DataType)> {
+        vec![("count bytes", DataType::new_list(DataType::LargeBinary, true))]
+    }
+    fn of_nothing() -> Option<ScalarValue> {
+        Some(ScalarValue::Int64(Some(0)))
     }
 }
 

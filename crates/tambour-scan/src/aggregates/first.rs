@@ -4,23 +4,22 @@
 //! counts the memory that these share once for each. Here a value is the bytes of its row, and so are the keys of its order.
 
 use super::distinct::is_told_by_bytes;
+use super::grouped::{Grouped, aggregate};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, LargeBinaryArray, LargeBinaryBuilder, UInt64Array,
     new_null_array,
 };
 use datafusion::arrow::compute::{SortOptions, take};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::common::{
     HashMap, Result, ScalarValue, internal_datafusion_err, internal_err, plan_err,
 };
 use datafusion::logical_expr::expr::{AggregateFunction, NullTreatment, Sort};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{
-    Accumulator, Aggregate, AggregateUDF, AggregateUDFImpl, ColumnarValue, EmitTo, Expr,
-    ExprSchemable, GroupsAccumulator, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility, lit,
+    Aggregate, AggregateUDF, ColumnarValue, EmitTo, Expr, ExprSchemable, GroupsAccumulator,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, lit,
 };
 use std::sync::Arc;
 
@@ -126,46 +125,7 @@ impl ScalarUDFImpl for OrderBytes {
 
 /// The aggregate that takes the value whose bytes of an order are the least. Nobody types its name.
 pub(super) fn first() -> AggregateUDF {
-    AggregateUDF::new_from_impl(First { signature: Signature::any(2, Volatility::Immutable) })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct First {
-    signature: Signature,
-}
-
-impl AggregateUDFImpl for First {
-    fn name(&self) -> &'static str {
-        "\u{1f}first"
-    }
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        if let [value, _] = types { Ok(value.clone()) } else { plan_err!("it takes two arguments") }
-    }
-    fn supports_null_handling_clause(&self) -> bool {
-        true
-    }
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        let fields = ["value", "order"].map(|part| {
-            let name = format_state_name(args.name, part);
-            Arc::new(Field::new(name, DataType::LargeBinary, true))
-        });
-        Ok(fields.to_vec())
-    }
-    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(super::OneGroup(OfGroups::new(&args)?)))
-    }
-    fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
-        true
-    }
-    fn create_groups_accumulator(
-        &self,
-        args: AccumulatorArgs<'_>,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(OfGroups::new(&args)?))
-    }
+    aggregate::<OfGroups>()
 }
 
 /// What is first in a group so far.
@@ -188,19 +148,6 @@ struct OfGroups {
 }
 
 impl OfGroups {
-    fn new(args: &AccumulatorArgs<'_>) -> Result<Self> {
-        let data_type = args.return_field.data_type();
-        let converter = RowConverter::new(vec![SortField::new(data_type.clone())])?;
-        let null = converter.convert_columns(&[new_null_array(data_type, 1)])?;
-        Ok(Self {
-            null: null.row(0).data().to_vec(),
-            converter,
-            ignores_nulls: args.ignore_nulls,
-            groups: Vec::new(),
-            bytes: 0,
-        })
-    }
-
     /// Of each group the row that comes before all that it had, if there is one.
     fn winners(
         &mut self,
@@ -237,6 +184,30 @@ impl OfGroups {
         let bytes: usize = taken.iter().map(|it| it.order.capacity() + it.value.capacity()).sum();
         self.bytes -= bytes;
         taken
+    }
+}
+
+impl Grouped for OfGroups {
+    const NAME: &'static str = "\u{1f}first";
+    const ARGUMENTS: usize = 2;
+
+    fn new(args: &AccumulatorArgs<'_>) -> Result<Self> {
+        let data_type = args.return_field.data_type();
+        let converter = RowConverter::new(vec![SortField::new(data_type.clone())])?;
+        let null = converter.convert_columns(&[new_null_array(data_type, 1)])?;
+        Ok(Self {
+            null: null.row(0).data().to_vec(),
+            converter,
+            ignores_nulls: args.ignore_nulls,
+            groups: Vec::new(),
+            bytes: 0,
+        })
+    }
+    fn result(types: &[DataType]) -> Result<DataType> {
+        if let [value, _] = types { Ok(value.clone()) } else { plan_err!("it takes two arguments") }
+    }
+    fn states(_result: &DataType) -> Vec<(&'static str, DataType)> {
+        vec![("value", DataType::LargeBinary), ("order", DataType::LargeBinary)]
     }
 }
 

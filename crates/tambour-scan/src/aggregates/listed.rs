@@ -7,20 +7,19 @@
 use super::call_of;
 use super::distinct::is_told_by_bytes;
 use super::first::{order_bytes, spelled};
+use super::grouped::{Grouped, aggregate};
 use super::piled::Piled;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, LargeBinaryArray, ListArray, UInt64Array,
 };
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
 use datafusion::arrow::compute::take;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, internal_err, plan_err};
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::function::AccumulatorArgs;
 use datafusion::logical_expr::{
-    Accumulator, Aggregate, AggregateUDF, AggregateUDFImpl, EmitTo, Expr, ExprSchemable,
-    GroupsAccumulator, Signature, Volatility, cast, lit,
+    Aggregate, AggregateUDF, EmitTo, Expr, ExprSchemable, GroupsAccumulator, cast, lit,
 };
 use std::sync::Arc;
 
@@ -58,48 +57,7 @@ fn listed(expr: &Expr, aggregate: &Aggregate) -> Result<Expr> {
 
 /// The aggregate that lists values by the bytes of an order, those with the same bytes as they came. Nobody types its name.
 pub(super) fn list() -> AggregateUDF {
-    AggregateUDF::new_from_impl(List { signature: Signature::any(2, Volatility::Immutable) })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct List {
-    signature: Signature,
-}
-
-impl AggregateUDFImpl for List {
-    fn name(&self) -> &'static str {
-        "\u{1f}list"
-    }
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        let [value, _] = types else { return plan_err!("it takes two arguments") };
-        Ok(DataType::new_list(value.clone(), true))
-    }
-    fn supports_null_handling_clause(&self) -> bool {
-        true
-    }
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        let orders = DataType::new_list(DataType::LargeBinary, true);
-        let parts = [("values", args.return_field.data_type().clone()), ("orders", orders)];
-        let field = |(part, data_type)| {
-            Arc::new(Field::new(format_state_name(args.name, part), data_type, true))
-        };
-        Ok(parts.map(field).to_vec())
-    }
-    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(super::OneGroup(OfGroups::new(&args)?)))
-    }
-    fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
-        true
-    }
-    fn create_groups_accumulator(
-        &self,
-        args: AccumulatorArgs<'_>,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(OfGroups::new(&args)?))
-    }
+    aggregate::<OfGroups>()
 }
 
 #[derive(Debug)]
@@ -112,6 +70,21 @@ struct OfGroups {
 }
 
 impl OfGroups {
+    fn resize(&mut self, groups: usize) {
+        self.values.resize(groups);
+        self.orders.resize(groups);
+    }
+
+    fn is_in(&self, values: &dyn Array, filter: Option<&BooleanArray>, row: usize) -> bool {
+        filter.is_none_or(|it| it.is_valid(row) && it.value(row))
+            && !(self.ignores_nulls && values.is_null(row))
+    }
+}
+
+impl Grouped for OfGroups {
+    const NAME: &'static str = "\u{1f}list";
+    const ARGUMENTS: usize = 2;
+
     fn new(args: &AccumulatorArgs<'_>) -> Result<Self> {
         let lists = args.return_field.data_type();
         let DataType::List(item) = lists else { return internal_err!("{lists} is not a list") };
@@ -122,15 +95,13 @@ impl OfGroups {
             ignores_nulls: args.ignore_nulls,
         })
     }
-
-    fn resize(&mut self, groups: usize) {
-        self.values.resize(groups);
-        self.orders.resize(groups);
+    fn result(types: &[DataType]) -> Result<DataType> {
+        let [value, _] = types else { return plan_err!("it takes two arguments") };
+        Ok(DataType::new_list(value.clone(), true))
     }
-
-    fn is_in(&self, values: &dyn Array, filter: Option<&BooleanArray>, row: usize) -> bool {
-        filter.is_none_or(|it| it.is_valid(row) && it.value(row))
-            && !(self.ignores_nulls && values.is_null(row))
+    fn states(result: &DataType) -> Vec<(&'static str, DataType)> {
+        let orders = DataType::new_list(DataType::LargeBinary, true);
+        vec![("values", result.clone()), ("orders", orders)]
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! `sums` adds up a column once for many sums of it, `ordered` asks for the order of a subquery, `distinct` counts different
 //! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `listed` lists values in an order, `unique` lists different
-//! values, `narrow` adds up integers without a copy, `windows` hands on values of dictionaries, and [`piled`] has all values of all
-//! groups.
+//! values, `narrow` adds up integers without a copy, `windows` hands on values of dictionaries. [`piled`] has all values of all
+//! groups, and `grouped` makes an aggregate of an accumulator.
 
 mod any;
 mod distinct;
 mod first;
+mod grouped;
 mod listed;
 pub(crate) mod narrow;
 pub mod ordered;
@@ -23,11 +24,10 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{
-    Accumulator, Aggregate, AggregateUDF, EmitTo, Expr, ExprSchemable, GroupsAccumulator,
-    LogicalPlan, LogicalPlanBuilder, ScalarUDF, cast,
+    Aggregate, AggregateUDF, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, ScalarUDF, cast,
 };
 use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
@@ -155,32 +155,4 @@ fn copied(values: &dyn Array, rows: Vec<u64>) -> Result<ArrayRef> {
         DataType::BinaryView => Arc::new(copy.as_binary_view().gc()),
         _ => copy,
     })
-}
-
-/// The accumulator of many groups, of all rows as of one group.
-#[derive(Debug)]
-struct OneGroup<A>(A);
-
-impl<A: GroupsAccumulator + std::fmt::Debug + Sync> Accumulator for OneGroup<A> {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let rows = values.first().map_or(0, Array::len);
-        self.0.update_batch(values, &vec![0; rows], None, 1)
-    }
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let rows = states.first().map_or(0, Array::len);
-        self.0.merge_batch(states, &vec![0; rows], 1)
-    }
-    fn evaluate(&mut self) -> Result<ScalarValue> {
-        // There may have been no row.
-        self.0.update_batch(&[], &[], None, 1)?;
-        ScalarValue::try_from_array(&self.0.evaluate(EmitTo::All)?, 0)
-    }
-    fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        self.0.update_batch(&[], &[], None, 1)?;
-        let states = self.0.state(EmitTo::All)?;
-        states.iter().map(|state| ScalarValue::try_from_array(state, 0)).collect()
-    }
-    fn size(&self) -> usize {
-        self.0.size()
-    }
 }

@@ -3,7 +3,6 @@
 //! The engine casts the column to 64 bits and adds up the copy. A rule after statistics have had their say takes the cast away
 //! where one sum is of all rows: the copy took half of the time that such a sum costs above the scan.
 
-use super::Accumulator;
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
 use datafusion::arrow::compute::sum;
 use datafusion::arrow::datatypes::{
@@ -16,7 +15,9 @@ use datafusion::config::ConfigOptions;
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
-use datafusion::logical_expr::{AggregateUDF, AggregateUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility,
+};
 use datafusion::physical_expr::aggregate::{AggregateExprBuilder, AggregateFunctionExpr};
 use datafusion::physical_expr::expressions::CastExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;

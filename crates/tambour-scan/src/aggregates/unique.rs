@@ -4,54 +4,17 @@
 //! met first.
 
 use super::distinct::{Different, bytes_of};
+use super::grouped::{Grouped, aggregate};
 use super::piled::Piled;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_err, plan_err};
-use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
-use datafusion::logical_expr::utils::format_state_name;
-use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
-};
-use std::sync::Arc;
+use datafusion::logical_expr::function::AccumulatorArgs;
+use datafusion::logical_expr::{AggregateUDF, EmitTo, GroupsAccumulator};
 
 /// The aggregate that lists the different values that are not NULL, in the order in which they are met. Nobody types its name.
 pub(super) fn unique() -> AggregateUDF {
-    AggregateUDF::new_from_impl(Unique { signature: Signature::any(1, Volatility::Immutable) })
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Unique {
-    signature: Signature,
-}
-
-impl AggregateUDFImpl for Unique {
-    fn name(&self) -> &'static str {
-        "\u{1f}unique"
-    }
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        let [value] = types else { return plan_err!("it takes an argument") };
-        Ok(DataType::new_list(value.clone(), true))
-    }
-    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        let name = format_state_name(args.name, "unique");
-        Ok(vec![Arc::new(Field::new(name, args.return_field.data_type().clone(), true))])
-    }
-    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(super::OneGroup(OfGroups::new(args.return_field.data_type())?)))
-    }
-    fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
-        true
-    }
-    fn create_groups_accumulator(
-        &self,
-        args: AccumulatorArgs<'_>,
-    ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(OfGroups::new(args.return_field.data_type())?))
-    }
+    aggregate::<OfGroups>()
 }
 
 #[derive(Debug)]
@@ -61,12 +24,6 @@ struct OfGroups {
 }
 
 impl OfGroups {
-    fn new(lists: &DataType) -> Result<Self> {
-        let DataType::List(item) = lists else { return internal_err!("{lists} is not a list") };
-        let pile = Piled::of_lists(item.data_type().clone());
-        Ok(Self { different: Different::default(), pile })
-    }
-
     /// Takes the values that are new to their groups.
     fn see(&mut self, values: &ArrayRef, rows: impl Iterator<Item = (usize, usize)>) -> Result<()> {
         let bytes = bytes_of(values)?;
@@ -74,6 +31,25 @@ impl OfGroups {
             bytes.is_valid(*row) && self.different.see(*group, bytes.value(*row))
         };
         self.pile.add(values, rows.filter(is_new))
+    }
+}
+
+impl Grouped for OfGroups {
+    const NAME: &'static str = "\u{1f}unique";
+    const ARGUMENTS: usize = 1;
+
+    fn new(args: &AccumulatorArgs<'_>) -> Result<Self> {
+        let lists = args.return_field.data_type();
+        let DataType::List(item) = lists else { return internal_err!("{lists} is not a list") };
+        let pile = Piled::of_lists(item.data_type().clone());
+        Ok(Self { different: Different::default(), pile })
+    }
+    fn result(types: &[DataType]) -> Result<DataType> {
+        let [value] = types else { return plan_err!("it takes an argument") };
+        Ok(DataType::new_list(value.clone(), true))
+    }
+    fn states(result: &DataType) -> Vec<(&'static str, DataType)> {
+        vec![("unique", result.clone())]
     }
 }
 

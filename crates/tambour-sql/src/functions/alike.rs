@@ -481,6 +481,14 @@ fn extreme_float(call: &ScalarFunction, schema: &DFSchema) -> Result<Option<Expr
     // Two values that are never NULL are compared as numbers, others by an order in which a NaN is last.
     let mut are_ordered = call.args.len() > 2;
     for (argument, data_type) in call.args.iter().zip(&types) {
+        if matches!(data_type, ArrowType::Int64 | ArrowType::UInt64)
+            && !matches!(argument, Expr::Literal(..))
+        {
+            let name = call.name();
+            return plan_err!(
+                "{name} does not take integers of 64 bits beside floats: convert them by toFloat64"
+            );
+        }
         are_ordered |= data_type.is_null() || nameless(argument, schema)?.is_nullable();
     }
     let own = match (call.name(), are_ordered) {

@@ -188,7 +188,8 @@ pub(super) fn number(expr: &Expr) -> Option<f64> {
     }
 }
 
-/// `a IS DISTINCT FROM b` of floats that cannot be NULL is `a != b`: a NaN is distinct from a NaN.
+/// `a IS DISTINCT FROM b` of floats that cannot be NULL is `a != b`, since a NaN is distinct from a NaN, and so is that of an integer
+/// and a float.
 pub(super) fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> {
     let fields = [field_of(&binary.left, schema)?, field_of(&binary.right, schema)?];
     let types = [bare_type(&fields[0]), bare_type(&fields[1])];
@@ -207,6 +208,24 @@ pub(super) fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<
     if is_date(&types[0]) && has_zone(&types[1]) || has_zone(&types[0]) && is_date(&types[1]) {
         return plan_err!("IS DISTINCT FROM does not take a date beside a time of a zone: write =");
     }
+    let is_wide = |it: &Option<DataType>| matches!(it, Some(DataType::Int64 | DataType::UInt64));
+    let is_kept = |it: &Expr| match number(it) {
+        Some(number) => is_float_of(it, number),
+        None => false,
+    };
+    let sides = [&binary.left, &binary.right];
+    let loses = |wide: usize, other: usize| {
+        is_wide(&types[wide])
+            && fields[other].data_type().is_floating()
+            && !is_kept(sides[wide])
+            && !matches!(sides[other].as_ref(), Expr::Literal(..))
+    };
+    let loses = loses(0, 1) || loses(1, 0);
+    if loses && fields.iter().any(|it| it.is_nullable()) {
+        return plan_err!(
+            "IS DISTINCT FROM does not take an integer of 64 bits beside a float where one may be NULL: write ="
+        );
+    }
     let is_float = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Float64(_), _));
     let fitted = |side: &Expr, other| if is_float(side) { fitted(side, other) } else { Ok(None) };
     let sides = (fitted(&binary.left, &fields[1])?, fitted(&binary.right, &fields[0])?);
@@ -221,7 +240,7 @@ pub(super) fn distinct(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<
             "IS DISTINCT FROM does not take arrays and tuples of floats; compare with ="
         );
     }
-    if !fields.iter().all(is_plain) {
+    if !loses && !fields.iter().all(is_plain) {
         return Ok(None);
     }
     let operator =
