@@ -82,7 +82,9 @@ pub mod kit {
     pub use crate::piece::{shown, texts_of};
     pub use crate::rule;
     pub use crate::small::tuples;
-    pub use crate::string::{is_letter_start, letter_at, letter_width, letters, letters_end};
+    pub use crate::string::{
+        is_letter_start, letter_at, letter_from_end, letter_width, letters, letters_end,
+    };
     pub use crate::text::Texts;
     pub use crate::{Call, expect_count, is_nullable, take, undress, wrong};
 }

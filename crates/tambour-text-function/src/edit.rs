@@ -5,8 +5,8 @@ use arrow_array::ArrayRef;
 use arrow_array::types::Int32Type;
 use tambour_function::kit::texts_of;
 use tambour_function::kit::{
-    Call, Kind, Texts, expect_count, is_nested, letter_at, letter_width, letters, rule, takes,
-    wrong,
+    Call, Kind, Texts, expect_count, is_nested, letter_from_end, letter_width, letters,
+    letters_end, rule, takes, wrong,
 };
 use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
@@ -88,7 +88,8 @@ fn reverse_utf8(call: &Call) -> Result<ArrayRef, FunctionError> {
         let mut pieces = Vec::new();
         while let Some(first) = rest.first() {
             // Of a letter whose end is missing, each byte stands for itself.
-            let width = Some(letter_width(*first)).filter(|width| *width <= rest.len());
+            let width = if *first < 0xf0 { letter_width(*first) } else { 4 };
+            let width = Some(width).filter(|width| *width <= rest.len());
             let (letter, after) = rest.split_at(width.unwrap_or(1));
             pieces.push(letter);
             rest = after;
@@ -208,9 +209,12 @@ fn overlay(call: &Call, letters_count: bool) -> Result<ArrayRef, FunctionError> 
     let (texts, others, offsets) = (call.texts(0)?, call.texts(1)?, call.integers(2)?);
     let lengths = call.optional_integers(3)?;
     let size = |text: &[u8]| if letters_count { letters(text) } else { text.len() } as i128;
-    let place = |text: &[u8], count: i128| {
-        let count = count as usize;
-        if letters_count { letter_at(text, count) } else { count.min(text.len()) }
+    // Of texts that are not UTF-8, the letters before are as long as their first bytes say, and those after as many as begin there.
+    let before = |text: &[u8], count: usize| {
+        if letters_count { letters_end(text, count) } else { count.min(text.len()) }
+    };
+    let after = |text: &[u8], count: usize| {
+        if letters_count { letter_from_end(text, count) } else { text.len().saturating_sub(count) }
     };
     call.make_texts(|row, out| {
         let (text, other) = (texts.get(row), others.get(row));
@@ -225,12 +229,10 @@ fn overlay(call: &Call, letters_count: bool) -> Result<ArrayRef, FunctionError> 
             Some(length) if length >= 0 => length,
             _ => size(other),
         };
-        out.extend_from_slice(text.get(..place(text, start)).unwrap_or_default());
+        out.extend_from_slice(text.get(..before(text, start as usize)).unwrap_or_default());
         out.extend_from_slice(other);
-        let after = start.saturating_add(length);
-        if after < have {
-            out.extend_from_slice(text.get(place(text, after)..).unwrap_or_default());
-        }
+        let left = (have - start.saturating_add(length)).max(0);
+        out.extend_from_slice(text.get(after(text, left as usize)..).unwrap_or_default());
     })
 }
 

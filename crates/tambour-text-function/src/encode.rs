@@ -5,6 +5,7 @@ use base64::Engine;
 use base64::alphabet;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use std::borrow::Cow;
 use tambour_function::kit::{Call, Kind, RESULT_MAX, expect_count, integer, rule, takes};
 use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
@@ -13,9 +14,14 @@ const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const BASE58: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 /// Longest string in base 58, which takes the square of its length.
 const BASE58_MAX: usize = 1 << 16;
-const ANY_PADDING: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-    .with_decode_allow_trailing_bits(true);
+/// Bits of the last letter that make no byte do not count.
+const ANY_REST: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
+const STANDARD_DECODER: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, ANY_REST);
+const URL_SAFE_DECODER: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::URL_SAFE,
+    ANY_REST.with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 macro_rules! decoders {
     ($($encode:literal $decode:literal $attempt:literal $aliases:expr, $limit:expr, $encoder:expr, $decoder:expr, $unclear:expr;)+) => {
@@ -61,10 +67,10 @@ macro_rules! decoders {
 const BASES: &[Function] = decoders! {
     "base64Encode" "base64Decode" "tryBase64Decode" &["FROM_BASE64"], RESULT_MAX,
         |text: &[u8]| STANDARD.encode(text).into_bytes(),
-        |text: &[u8]| STANDARD.decode(text).ok(), |_| false;
+        |text: &[u8]| STANDARD_DECODER.decode(dense(text)).ok(), |_| false;
     "base64URLEncode" "base64URLDecode" "tryBase64URLDecode" &[], RESULT_MAX,
         |text: &[u8]| URL_SAFE_NO_PAD.encode(text).into_bytes(),
-        |text: &[u8]| GeneralPurpose::new(&alphabet::URL_SAFE, ANY_PADDING).decode(text).ok(),
+        |text: &[u8]| URL_SAFE_DECODER.decode(dense(text)).ok(),
         is_unclear_url;
     "base32Encode" "base32Decode" "tryBase32Decode" &[], RESULT_MAX, base32, base32_decoded, |_| false;
     "base58Encode" "base58Decode" "tryBase58Decode" &[], BASE58_MAX, base58, base58_decoded,
@@ -104,12 +110,22 @@ const OTHERS: &[Function] = &[
     }),
 ];
 
-/// True for texts that ClickHouse decodes in part, or after leaving bytes out: those with spaces, with letters of the other
-/// alphabet, and with more or fewer signs at the end than make a whole.
+/// A text without spaces and ends of lines, which may be anywhere in one in base 64.
+fn dense(text: &[u8]) -> Cow<'_, [u8]> {
+    if text.iter().any(u8::is_ascii_whitespace) {
+        text.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
+    } else {
+        text.into()
+    }
+}
+
+/// True for texts that ClickHouse decodes in part, or after leaving bytes out: those with letters of the other
+/// alphabet and with more or fewer signs at the end than make a whole.
 fn is_unclear_url(text: &[u8]) -> bool {
+    let text = dense(text);
     let body = text.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
     let (body, signs) = text.split_at(body);
-    let is_foreign = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'+' | b'/' | b'=');
+    let is_foreign = |byte: &u8| matches!(byte, b'+' | b'/' | b'=');
     let has_wrong_end = !signs.is_empty() && !text.len().is_multiple_of(4);
     body.iter().any(is_foreign) || has_wrong_end || signs.len() > 2
 }

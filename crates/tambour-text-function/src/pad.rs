@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 use memchr::memmem;
-use tambour_function::kit::{Call, letter_at, letters, letters_end, rule, wrong};
+use tambour_function::kit::{Call, letter_at, letter_from_end, letters, letters_end, rule, wrong};
 use tambour_function::{Function, FunctionError};
 use tambour_part::types::DataType;
 
@@ -88,8 +88,12 @@ fn end(call: &Call, letters_count: bool, is_left: bool) -> Result<ArrayRef, Func
             // The count as it is: bytes that are not UTF-8 may be more letters than begin in them.
             let kept = if count >= 0 { count.min(text.len() as i128) } else { kept };
             text.get(..if letters_count { letters_end(text, kept as usize) } else { kept as usize })
+        } else if letters_count {
+            let letters = count.unsigned_abs().min(text.len() as u128) as usize;
+            let from = if count >= 0 { letter_from_end } else { letters_end };
+            text.get(from(text, letters)..)
         } else {
-            text.get(place(letters_count, text, (length - kept) as usize)..)
+            text.get((length - kept) as usize..)
         };
         out.extend_from_slice(piece.unwrap_or_default());
     })

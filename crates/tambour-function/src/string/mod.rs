@@ -33,7 +33,7 @@ pub fn letter_at(text: &[u8], count: usize) -> usize {
 }
 
 /// The place of the letter that is the `count`th from the end; the start if there are fewer.
-pub(super) fn letter_from_end(text: &[u8], count: usize) -> usize {
+pub fn letter_from_end(text: &[u8], count: usize) -> usize {
     let starts = text.iter().enumerate().rev().filter(|(_, byte)| is_letter_start(**byte));
     match count.checked_sub(1) {
         Some(others) => starts.map(|(at, _)| at).nth(others).unwrap_or(0),

@@ -2,7 +2,7 @@
 
 use super::super::access::{Lists, array_of, list_array, nullable, rule};
 use super::super::{Call, Function, wrong};
-use super::{letter_at, letter_width, letters, lower, lower_utf8};
+use super::{letter_at, letter_from_end, letter_width, letters, letters_end, lower, lower_utf8};
 use crate::FunctionError;
 use arrow_array::types::{UInt8Type, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
@@ -39,6 +39,22 @@ impl Way {
     fn offset(self, text: &[u8], place: usize) -> usize {
         if self.counts_letters() { letter_at(text, place) } else { place.min(text.len()) }
     }
+    /// True if bytes are compared one by one. In any case, a text that is not UTF-8 stands nowhere, and in one that is not letters
+    /// are as long as their first bytes say.
+    fn is_plain(self, text: &[u8], needle: &[u8]) -> bool {
+        let is_utf8 = |text| std::str::from_utf8(text).is_ok();
+        self != Self::LettersAnyCase || is_utf8(text) && is_utf8(needle)
+    }
+    /// Where a text stands in another.
+    fn find(self, text: &[u8], needle: &[u8]) -> Option<usize> {
+        if self.is_plain(text, needle) {
+            return memmem::find(text, needle);
+        }
+        std::str::from_utf8(needle).ok()?;
+        let step = |at: &usize| text.get(*at).map(|first| at + letter_width(*first));
+        let mut places = std::iter::successors(Some(0), step);
+        places.find(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(needle)))
+    }
     /// From 1; 0 if it is not there.
     fn position(self, text: &[u8], needle: &[u8], start: usize) -> u64 {
         let (text, needle) = (self.folded(text), self.folded(needle));
@@ -48,7 +64,7 @@ impl Way {
         }
         let from = self.offset(&text, start);
         let rest = text.get(from..).unwrap_or_default();
-        memmem::find(rest, &needle).map_or(0, |at| {
+        self.find(rest, &needle).map_or(0, |at| {
             let before = text.get(..from + at).unwrap_or_default();
             self.length(before) as u64 + 1
         })
@@ -59,8 +75,16 @@ impl Way {
         if needle.is_empty() || start > self.length(&text) {
             return 0;
         }
-        let from = self.offset(&text, start);
-        memmem::find_iter(text.get(from..).unwrap_or_default(), needle.as_ref()).count() as u64
+        let mut rest = text.get(self.offset(&text, start)..).unwrap_or_default();
+        if self.is_plain(rest, &needle) {
+            return memmem::find_iter(rest, needle.as_ref()).count() as u64;
+        }
+        let mut count = 0;
+        while let Some(at) = self.find(rest, &needle) {
+            count += 1;
+            rest = rest.get(at + needle.len()..).unwrap_or_default();
+        }
+        count
     }
 }
 
@@ -135,19 +159,23 @@ const OTHERS: &[Function] = &[
     })
     .predicate(),
     Function::new("hasSubsequenceUTF8", rule!(Text Text => DataType::UInt8), |c| {
-        flags(c, Way::Letters, subsequence)
+        flags(c, Way::Letters, subsequence_of_letters)
     })
     .predicate(),
     Function::new("hasSubsequenceCaseInsensitiveUTF8", rule!(Text Text => DataType::UInt8), |c| {
-        flags(c, Way::LettersAnyCase, subsequence)
+        flags(c, Way::LettersAnyCase, subsequence_of_letters)
     })
     .predicate(),
     Function::new("startsWithUTF8", rule!(Text Text => DataType::UInt8), |c| {
-        flags(c, Way::Bytes, <[u8]>::starts_with)
+        flags(c, Way::Letters, |text, start| {
+            text.get(..letters_end(text, letters(start))) == Some(start)
+        })
     })
     .predicate(),
     Function::new("endsWithUTF8", rule!(Text Text => DataType::UInt8), |c| {
-        flags(c, Way::Bytes, <[u8]>::ends_with)
+        flags(c, Way::Letters, |text, end| {
+            text.get(letter_from_end(text, letters(end))..) == Some(end)
+        })
     })
     .predicate(),
     Function::new("startsWithCaseInsensitive", rule!(Text Text => DataType::UInt8), |c| {
@@ -159,11 +187,15 @@ const OTHERS: &[Function] = &[
     })
     .predicate(),
     Function::new("startsWithCaseInsensitiveUTF8", rule!(Text Text => DataType::UInt8), |c| {
-        flags(c, Way::LettersAnyCase, <[u8]>::starts_with)
+        flags(c, Way::LettersAnyCase, |text, start| {
+            text.starts_with(start) && std::str::from_utf8(start).is_ok()
+        })
     })
     .predicate(),
     Function::new("endsWithCaseInsensitiveUTF8", rule!(Text Text => DataType::UInt8), |c| {
-        flags(c, Way::LettersAnyCase, <[u8]>::ends_with)
+        flags(c, Way::LettersAnyCase, |text, end| {
+            text.ends_with(end) && std::str::from_utf8(end).is_ok()
+        })
     })
     .predicate(),
     Function::new("hasToken", rule!(Text ConstText => DataType::UInt8), |c| {
@@ -220,19 +252,6 @@ fn flags(
     call.make_flags(|row| is_it(&way.folded(texts.get(row)), &way.folded(others.get(row))))
 }
 
-/// The letter at which a text stands in one that is not UTF-8, in any case. Letters are as long there as their first byte says.
-fn stepped(text: &[u8], needle: &[u8]) -> u64 {
-    let (text, needle) = (lower_utf8(text), lower_utf8(needle));
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        if rest.starts_with(&needle) {
-            return letters(text.get(..at).unwrap_or_default()) as u64 + 1;
-        }
-        at += rest.first().map_or(1, |first| letter_width(*first));
-    }
-    0
-}
-
 fn positions<'a>(
     way: Way,
     text: &'a [u8],
@@ -241,12 +260,8 @@ fn positions<'a>(
     row: usize,
 ) -> impl Iterator<Item = u64> + 'a {
     let range = needles.range(row);
-    let is_stepped = way == Way::LettersAnyCase && std::str::from_utf8(text).is_err();
-    let position = move |at: usize| {
-        let needle = texts.value(at).unwrap_or_default();
-        if is_stepped { stepped(text, needle) } else { way.position(text, needle, 1) }
-    };
     // In an empty text there is nothing, not even another one.
+    let position = move |at: usize| way.position(text, texts.value(at).unwrap_or_default(), 1);
     range.map(move |at| if text.is_empty() { 0 } else { position(at) })
 }
 
@@ -279,6 +294,14 @@ fn all_positions(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
 fn subsequence(text: &[u8], needle: &[u8]) -> bool {
     let mut rest = text.iter();
     needle.iter().all(|byte| rest.any(|other| other == byte))
+}
+
+/// The same of letters, up to what is no UTF-8.
+fn subsequence_of_letters(text: &[u8], needle: &[u8]) -> bool {
+    let Ok(needle) = std::str::from_utf8(needle) else { return false };
+    let text = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let mut rest = text.chars();
+    needle.chars().all(|letter| rest.any(|other| other == letter))
 }
 
 fn is_token_byte(byte: u8) -> bool {

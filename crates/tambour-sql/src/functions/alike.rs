@@ -181,9 +181,12 @@ fn shown(expressions: &mut [&mut Expr], schema: &DFSchema) -> Result<bool> {
     if !any(&is_text) || all(&is_text) {
         return Ok(false);
     }
+    // The engine makes bytes of an integer beside bytes.
+    let have_bytes = fields.iter().any(|it| super::scalar::is_bytes(it.data_type()));
+    let is_shown = |it: &DataType| is_float(it) || have_bytes && is_number(it);
     let mut is_changed = false;
     for (expr, data_type) in expressions.iter_mut().zip(&types) {
-        if data_type.as_ref().is_some_and(is_float) {
+        if data_type.as_ref().is_some_and(is_shown) {
             **expr = called("toString", expr);
             is_changed = true;
         }
@@ -455,6 +458,15 @@ fn check_items(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
 
 /// Refuses `greatest` and `least` of what the engine has in another order than ClickHouse.
 fn check_order(call: &ScalarFunction, schema: &DFSchema) -> Result<()> {
+    let types = call.args.iter().map(|it| Ok(bare_type(&*field_of(it, schema)?)));
+    let types = types.collect::<Result<Vec<_>>>()?;
+    let is_fixed = |it: &Option<DataType>| matches!(it, Some(DataType::FixedString(_)));
+    if types.iter().any(is_fixed) && types.contains(&Some(DataType::String)) {
+        let name = call.name();
+        return plan_err!(
+            "{name} does not take a FixedString beside a String: convert it by toString"
+        );
+    }
     for argument in &call.args {
         let data_type = bare_type(&*field_of(argument, schema)?);
         let Some(data_type) = data_type.filter(|it| !is_float(it)) else { continue };
