@@ -12,14 +12,18 @@ import pathlib
 import calls
 import engines
 import pytest
-from values import make_table
+from values import COLUMNS, make_table
 
 FULL = bool(os.environ.get("FUNCTIONS_FULL"))
 # Calls of a kind in the short run.
 MOST = 3
+# Functions of texts, and the columns that they are asked of where texts are not UTF-8.
+TEXTS = ("UTF8|ase|[cC]ase|[sS]ub[sS]tr|osition|[lL]ike|^match|replace|xtract|split|oken|ngram|oncat|[tT]rim|[pP]ad|lower|upper|reverse|left|right|hex|"
+         "URL|domain|^cut|^path|translate|overlay|With|empty|ength|^to(String|Fixed)|JSON|ascii|char|^format|crc|[hH]ash|Search|^(if|ifNull|least|greatest)$")
+OF_TEXTS = ["s", "ns", "lc", "nlc", "fs", "as", "u8", "ni"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def table(server):
     return make_table(server)
 
@@ -42,4 +46,12 @@ def test_functions_give_what_clickhouse_gives(server, tambour, table, record_pro
     outcome = calls.compare(server, engines.Tambour(tambour, table), most=None if FULL else MOST)
     record_property("said", str(outcome))
     assert outcome.counts["values"] >= (2_000_000 if FULL else 100_000)
+    assert not outcome.different, f"{len(outcome.different)} calls differ: {outcome.different[:20]}"
+
+
+def test_texts_that_are_not_utf8(server, tambour, monkeypatch):
+    monkeypatch.setattr(calls, "COLUMNS", {name: COLUMNS[name] for name in OF_TEXTS})
+    binary = engines.Tambour(tambour, make_table(server, has_bytes=True), ["--strings", "binary"])
+    outcome = calls.compare(server, binary, f"^(?!aggregate).*({TEXTS})", most=None if FULL else MOST)
+    assert outcome.counts["values"] >= 100_000
     assert not outcome.different, f"{len(outcome.different)} calls differ: {outcome.different[:20]}"

@@ -153,6 +153,7 @@ def make_table(server, seed=SEED, has_bytes=False):
     """The table in one part; its directory. `has_bytes`: not all texts are UTF-8."""
     generator = Generator(seed, has_bytes)
     columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+    server.run("DROP TABLE IF EXISTS default.v SYNC")
     server.run(f"CREATE TABLE default.v (id UInt32, {columns}) ENGINE = MergeTree ORDER BY id "
                "SETTINGS min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0")
     rows = (f"({row}, " + ", ".join(value(generator, name) for name in COLUMNS) + ")" for row in range(ROWS))
