@@ -1,7 +1,7 @@
 //! Numbers reduced to one: moments, entropies, exact quantiles, weighted averages.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Decimal128Type, Float64Type};
 use arrow_array::{Array, ArrayRef, Float64Array};
 use arrow_schema::DataType as ArrowType;
 use std::collections::HashMap;
@@ -305,6 +305,32 @@ fn sorted(lists: &Lists, items: &Float64Array, row: usize) -> Vec<usize> {
     there
 }
 
+/// The same by exact values: of large integers, several are one float.
+fn sorted_exactly(
+    lists: &Lists,
+    values: &ArrayRef,
+    row: usize,
+    whole: Option<&[i128]>,
+    items: &Float64Array,
+) -> Vec<usize> {
+    let Some(whole) = whole else { return sorted(lists, items, row) };
+    let mut there: Vec<usize> = lists.range(row).filter(|at| !values.is_null(*at)).collect();
+    there.sort_by_key(|at| whole[*at]);
+    there
+}
+
+/// Integers of 64 bits and decimals as such.
+fn whole_numbers(values: &ArrayRef) -> Result<Option<Vec<i128>>, FunctionError> {
+    match values.data_type() {
+        ArrowType::Int64 | ArrowType::UInt64 => wide_integers(values).map(Some),
+        ArrowType::Timestamp(..) => wide_integers(&cast(values, &ArrowType::Int64)?).map(Some),
+        ArrowType::Decimal128(..) => {
+            Ok(Some(values.as_primitive::<Decimal128Type>().values().to_vec()))
+        }
+        _ => Ok(None),
+    }
+}
+
 fn as_floats(lists: &Lists) -> Result<Float64Array, FunctionError> {
     moments_as_floats(&lists.items.values)
 }
@@ -319,9 +345,9 @@ pub(crate) fn moments_as_floats(values: &ArrayRef) -> Result<Float64Array, Funct
 
 fn quantile(call: &Call, place: impl Fn(usize, f64) -> usize) -> Result<ArrayRef, FunctionError> {
     let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
-    let items = as_floats(&lists)?;
+    let (items, whole) = (as_floats(&lists)?, whole_numbers(&lists.items.values)?);
     let places = (0..call.rows).map(|row| {
-        let sorted = sorted(&lists, &items, row);
+        let sorted = sorted_exactly(&lists, &lists.items.values, row, whole.as_deref(), &items);
         let place = place(sorted.len(), level).min(sorted.len().saturating_sub(1));
         // Where all are NaN, the answer is NaN.
         sorted.get(place).copied().or_else(|| lists.range(row).next())
@@ -388,9 +414,9 @@ fn timing(
 fn weighted(call: &Call) -> Result<ArrayRef, FunctionError> {
     let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
     let (values, weights) = with_weights(call, &lists)?;
-    let items = moments_as_floats(&values)?;
+    let (items, whole) = (moments_as_floats(&values)?, whole_numbers(&values)?);
     let places = (0..call.rows).map(|row| {
-        let sorted = sorted(&lists, &items, row);
+        let sorted = sorted_exactly(&lists, &values, row, whole.as_deref(), &items);
         let sum: i128 = sorted.iter().map(|at| weights[*at]).sum();
         if sum > u64::MAX.into() {
             return Err(call.value_error(row, "the sum of the weights has more than 64 bits"));

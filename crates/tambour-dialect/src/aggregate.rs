@@ -149,7 +149,7 @@ fn picks_a_row(function: &mut Function, written: &str) -> bool {
         }
         ("anyLast", _) => {
             rename(function, "last_value");
-            function.null_treatment = Some(NullTreatment::IgnoreNulls);
+            function.null_treatment.get_or_insert(NullTreatment::IgnoreNulls);
         }
         (_, Some((_, is_last))) => {
             rename(function, if *is_last { "last_value" } else { "first_value" });
@@ -317,6 +317,9 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), DialectError> {
     let Ok([value, by]) = <[Expr; 2]>::try_from(list) else {
         return Err(refused(format!("{written} with these arguments"), "it takes two"));
     };
+    if super::call::is_null(&by) {
+        return Err(refused(format!("{written} by NULL"), "it is NULL in every group"));
+    }
     add_filter(function, not_null(&value));
     add_filter(function, not_null(&by));
     set_arguments(function, vec![value]);

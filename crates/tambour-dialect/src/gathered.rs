@@ -325,6 +325,9 @@ pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, DialectErr
     if let Some((plain, takes_several)) = plain_reducer(aggregate)
         && (parameters.is_empty() && (takes_several || arrays.len() == 1))
     {
+        if matches!(plain, "arrayUniq" | "length") {
+            arrays = vec![rows_of(arrays)];
+        }
         return Ok(Some(Expr::Function(call(plain, arrays))));
     }
     let Some(found) = find(aggregate) else {

@@ -6,8 +6,8 @@ use super::{alias, refused};
 use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, Value,
-    Visitor, VisitorMut,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction,
+    OneOrManyWithParens, Value, Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -106,6 +106,49 @@ pub(super) fn rewrite(function: &mut Function, written: &str) -> Result<bool, Di
     set_arguments(function, vec![pairs]);
     rename(function, of_pairs);
     Ok(true)
+}
+
+/// Gives the parameters of a lambda names that no column has: the engine asks which of two is meant where a column of a subquery
+/// has the same.
+pub(super) fn set_apart(lambda: &mut LambdaFunction) {
+    struct Renamed {
+        names: Vec<String>,
+        /// Parameters of lambdas inside of this one.
+        inside: Vec<String>,
+    }
+    fn names_of(lambda: &LambdaFunction) -> impl Iterator<Item = String> {
+        lambda.params.iter().map(|it| it.name.value.clone())
+    }
+    impl VisitorMut for Renamed {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Lambda(inner) => self.inside.extend(names_of(inner)),
+                Expr::Identifier(name)
+                    if self.names.contains(&name.value) && !self.inside.contains(&name.value) =>
+                {
+                    name.value.push('\'');
+                }
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        }
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if let Expr::Lambda(inner) = expr {
+                let left = self.inside.len() - names_of(inner).count();
+                self.inside.truncate(left);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut renamed = Renamed { names: names_of(lambda).collect(), inside: Vec::new() };
+    let _ = walk_mut(&mut *lambda.body, &mut renamed);
+    let parameters = match &mut lambda.params {
+        OneOrManyWithParens::One(only) => std::slice::from_mut(only),
+        OneOrManyWithParens::Many(all) => all.as_mut_slice(),
+    };
+    parameters.iter_mut().for_each(|it| it.name.value.push('\''));
 }
 
 /// Writes `[x, 1]` in the body of a lambda as `array(x, 1)`, and `x.name` as `tupleElement(x, 'name')`: the planner of lists does

@@ -251,6 +251,9 @@ fn logic(expr: &mut Expr) {
 pub(super) fn key(expr: &mut Expr) {
     let is_logic = match expr {
         Expr::Nested(inner) => return key(inner),
+        Expr::Rollup(sets) | Expr::Cube(sets) | Expr::GroupingSets(sets) => {
+            return sets.iter_mut().flatten().for_each(key);
+        }
         Expr::Case { .. } => return number(expr),
         Expr::UnaryOp { op: UnaryOperator::Not, .. } => true,
         Expr::BinaryOp { op, .. } => {

@@ -81,6 +81,7 @@ impl VisitorMut for Rewriter<'_> {
         }
         if let Expr::Lambda(lambda) = expr {
             lambda::as_calls(lambda);
+            lambda::set_apart(lambda);
         }
         ControlFlow::Continue(())
     }
@@ -121,6 +122,7 @@ impl<'a> Rewriter<'a> {
         }
         unions::count_rows(&mut query.body);
         unions::distribute(query);
+        unions::keep_orders(&mut query.body);
         outermost::by_numbers(query);
         within::names_in_order(query)?;
         fetched(query)?;
@@ -163,7 +165,7 @@ impl<'a> Rewriter<'a> {
         naming::give(&mut select.projection, names);
         alias::apply(select, &aliases)?;
         without_groups(select);
-        without_empty_groups(select);
+        without_empty_groups(select)?;
         exists::as_values(select)?;
         ambiguous::prefer_left(select, self.catalog, &self.queries);
         for item in &mut select.projection {
@@ -198,11 +200,22 @@ fn both(first: Expr, second: Option<Expr>) -> Expr {
 }
 
 /// ROLLUP, CUBE and `GROUP BY ()` of no rows give none, where other engines give the row of all groups.
-fn without_empty_groups(select: &mut Select) {
-    let GroupByExpr::Expressions(keys, _) = &mut select.group_by else { return };
+fn without_empty_groups(select: &mut Select) -> Result<(), DialectError> {
+    let GroupByExpr::Expressions(keys, _) = &mut select.group_by else { return Ok(()) };
     let is_of_all = matches!(keys.as_slice(), [Expr::Tuple(none)] if none.is_empty());
-    if !is_of_all && !keys.iter().any(|key| matches!(key, Expr::Rollup(_) | Expr::Cube(_))) {
-        return;
+    let sets = keys.iter().filter_map(|key| match key {
+        Expr::Rollup(sets) | Expr::Cube(sets) => Some(sets),
+        _ => None,
+    });
+    let keys_of_sets: Vec<&Expr> = sets.flatten().flatten().collect();
+    if !is_of_all && keys_of_sets.is_empty() {
+        return Ok(());
+    }
+    if keys_of_sets.into_iter().any(is_tuple) {
+        return Err(refused(
+            "a tuple as a key of ROLLUP or CUBE",
+            "its elements are keys of their own there: write them apart",
+        ));
     }
     if is_of_all {
         keys.clear();
@@ -213,6 +226,16 @@ fn without_empty_groups(select: &mut Select) {
         right: Box::new(Expr::value(Value::Number("0".to_owned(), false))),
     };
     select.having = Some(both(has_rows, select.having.take()));
+    Ok(())
+}
+
+fn is_tuple(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_tuple(inner),
+        Expr::Tuple(_) => true,
+        Expr::Function(function) => matches!(call::name(function), Some("tuple" | "struct")),
+        _ => false,
+    }
 }
 
 /// HAVING of a SELECT without groups is one more condition on its rows.

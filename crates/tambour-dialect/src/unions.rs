@@ -1,7 +1,9 @@
 //! Clauses after the last SELECT of a UNION: for ClickHouse they belong to that SELECT, for the engine to the whole. And EXCEPT
 //! and INTERSECT without a word more keep equal rows for ClickHouse.
 
-use datafusion::sql::sqlparser::ast::{Query, SetExpr, SetOperator, SetQuantifier};
+use datafusion::sql::sqlparser::ast::{
+    Expr, LimitClause, Query, SetExpr, SetOperator, SetQuantifier, Value,
+};
 
 /// EXCEPT is EXCEPT ALL, INTERSECT is INTERSECT ALL.
 pub(super) fn count_rows(body: &mut SetExpr) {
@@ -34,6 +36,31 @@ pub(super) fn distribute(query: &mut Query) {
         pipe_operators: Vec::new(),
     };
     **right = SetExpr::Query(Box::new(inner));
+}
+
+/// Members of a UNION ALL keep their order. The engine leaves out a sort that nothing above asks for, but not one with a LIMIT.
+pub(super) fn keep_orders(body: &mut SetExpr) {
+    let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right } = body else {
+        return;
+    };
+    if *set_quantifier != SetQuantifier::All {
+        return;
+    }
+    for member in [left, right] {
+        if let SetExpr::Query(query) = &mut **member
+            && query.order_by.is_some()
+            && query.limit_clause.is_none()
+            && query.fetch.is_none()
+        {
+            let all = Expr::value(Value::Number(i64::MAX.to_string(), false));
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: Some(all),
+                offset: None,
+                limit_by: Vec::new(),
+            });
+        }
+        keep_orders(member);
+    }
 }
 
 /// Stands where a member was taken from.

@@ -159,19 +159,19 @@ fn full<T: PartialOrd>(from: (i128, T), to: (i128, T)) -> i128 {
     }
 }
 
-/// Weeks begin on Mondays. Backwards, ClickHouse takes the week that is not full the other way round, and so do we.
+/// Weeks begin on Mondays. Which of them are full is odd in ClickHouse, and the same here: days of the week are compared from start
+/// to end also where the end is earlier, and what is left of the hours counts on whichever day.
 fn full_weeks(from: (i128, i128), to: (i128, i128)) -> i128 {
-    let split = |(day, time): (i128, i128)| {
-        let since_monday = (day + 3).rem_euclid(7);
-        ((day + 3).div_euclid(7), (since_monday, time))
-    };
-    let (from, to) = (split(from), split(to));
-    let between = to.0 - from.0;
-    match between.signum() {
-        1 if to.1 < from.1 => between - 1,
-        -1 if to.1 < from.1 => between + 1,
-        _ => between,
-    }
+    const HOUR: i128 = 3_600 * SECOND;
+    let week = |(day, _): (i128, i128)| (day + 3).div_euclid(7);
+    let day = |(day, _): (i128, i128)| (day + 3).rem_euclid(7);
+    let split = |(_, time): (i128, i128)| (time / HOUR, time % HOUR);
+    let (early, late) = (split(from.min(to)), split(from.max(to)));
+    let is_less = day(from) > day(to)
+        || day(from) == day(to) && early.0 > late.0
+        || early.0 == late.0 && early.1 > late.1;
+    let step = if from > to { 1 } else { -1 };
+    week(to) - week(from) + if is_less { step } else { 0 }
 }
 
 fn age(call: &Call) -> Result<ArrayRef, FunctionError> {

@@ -4,6 +4,7 @@
 //! with `…OrNull` a NULL.
 
 use super::access::Failure;
+use super::arithmetic;
 use super::moment::Moments;
 use super::numbers::Numbers;
 use super::text::Texts;
@@ -228,7 +229,7 @@ fn to_integer<T: Integer>(call: &Call, failure: Failure) -> Result<ArrayRef, Fun
         Source::Numbers(Numbers::Unsigned(array)) => array.unary(|number| T::wrap(number as i64)),
         Source::Numbers(Numbers::Floats(_)) if is_decimal(&values) => {
             // Decimals do not go through floats: their digits before the point are exact.
-            Numbers::Integers(whole_part(&values)?).map(call, |number| Some(T::wrap(number)))?
+            whole_part(call, &values)?.unary(T::wrap)
         }
         Source::Numbers(Numbers::Floats(array)) => {
             return floats_to_integers::<T>(call, &array);
@@ -292,17 +293,25 @@ fn is_decimal(values: &ArrayRef) -> bool {
     matches!(values.data_type(), ArrowType::Decimal128(..) | ArrowType::Decimal256(..))
 }
 
-/// The digits before the point of decimals.
-fn whole_part(values: &ArrayRef) -> Result<Int64Array, FunctionError> {
-    let wide = match values.data_type() {
-        ArrowType::Decimal128(_, scale) => {
-            let unit = 10_i128.checked_pow(u32::from(scale.unsigned_abs())).unwrap_or(i128::MAX);
-            let array = values.as_primitive::<arrow_array::types::Decimal128Type>();
-            array.unary::<_, Int64Type>(|number| (number / unit) as i64)
-        }
-        _ => cast(values, &ArrowType::Int64)?.as_primitive::<Int64Type>().clone(),
+/// The digits before the point of decimals. ClickHouse refuses those that do not fit, where other numbers wrap around.
+fn whole_part(call: &Call, values: &ArrayRef) -> Result<Int64Array, FunctionError> {
+    let ArrowType::Decimal128(_, scale) = values.data_type() else {
+        return Ok(cast(values, &ArrowType::Int64)?.as_primitive::<Int64Type>().clone());
     };
-    Ok(wide)
+    let unit = 10_i128.checked_pow(u32::from(scale.unsigned_abs())).unwrap_or(i128::MAX);
+    let decimals = values.as_primitive::<arrow_array::types::Decimal128Type>();
+    let fits = match arithmetic::integer(bare(call.result)) {
+        Some(it) if it.is_signed => -(1_i128 << (it.bits - 1))..=(1 << (it.bits - 1)) - 1,
+        Some(it) => 0..=(1 << it.bits) - 1,
+        None => i128::MIN..=i128::MAX,
+    };
+    let whole = |row: usize| decimals.value(row) / unit;
+    let lost =
+        (0..decimals.len()).find(|row| decimals.is_valid(*row) && !fits.contains(&whole(*row)));
+    if let Some(row) = lost {
+        return Err(call.value_error(row, format!("the value does not fit {}", call.result)));
+    }
+    Ok(decimals.unary(|number| (number / unit) as i64))
 }
 
 fn to_float<T: ArrowPrimitiveType>(

@@ -185,6 +185,16 @@ pub(super) fn default_of(elements: &ArrayRef) -> Result<ArrayRef, FunctionError>
             made(keys.add_child_data(names.values().to_data()).build())
         }
         (data_type @ ArrowType::Dictionary(_, of), _) => cast(&plain(of)?, data_type),
+        (ArrowType::Struct(fields), _) => {
+            let columns = elements.as_struct().columns().iter().zip(fields);
+            let columns = columns.map(|(column, field)| match field.is_nullable() {
+                true => Ok(new_null_array(column.data_type(), 1)),
+                false => default_of(column),
+            });
+            let columns = columns.collect::<Result<Vec<_>, _>>()?;
+            let made = StructArray::try_new(fields.clone(), columns, None);
+            Ok(Arc::new(made.map_err(FunctionError::arrow("make a tuple"))?))
+        }
         (data_type, _) => plain(data_type),
     }
 }

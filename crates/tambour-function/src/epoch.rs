@@ -4,7 +4,6 @@
 use super::access::{Kind, rule, takes};
 use super::civil;
 use super::moment::{self, Moments, part_type, ticks_per_second};
-use super::number::half_away;
 use super::value::parse;
 use super::zone::Zone;
 use super::{Call, Function, Signature, expect_count, wrong};
@@ -152,8 +151,8 @@ fn to_snowflake(call: &Call) -> Result<ArrayRef, FunctionError> {
     call.make_integers(|row| {
         let tick = i128::from(ticks.value(if ticks.len() == 1 { 0 } else { row }));
         let milliseconds = if per_second > 1_000 {
-            let unit = i128::from(per_second / 1_000);
-            half_away(tick, unit) / unit
+            // As a float there, which may round twice.
+            (tick as f64 / (per_second / 1_000) as f64).round() as i128
         } else {
             tick * i128::from(1_000 / per_second)
         };

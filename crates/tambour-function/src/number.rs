@@ -89,8 +89,7 @@ fn power(digits: i32) -> i128 {
     10_i128.checked_pow(digits.unsigned_abs()).unwrap_or(i128::MAX)
 }
 
-/// The multiple of the unit that is nearest; from the middle, the one away from zero.
-pub(super) fn half_away(number: i128, unit: i128) -> i128 {
+fn half_away(number: i128, unit: i128) -> i128 {
     let rest = number % unit;
     let cut = number - rest;
     if rest.unsigned_abs() >= unit.unsigned_abs().div_ceil(2) {

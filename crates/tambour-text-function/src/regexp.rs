@@ -48,11 +48,16 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("extractAll", rule!(Text ConstText => array_of(DataType::String)), |c| {
         let (texts, regex) = (c.texts(0)?, plain(c, 1)?);
         c.make_text_lists(|row, list| {
-            for groups in regex.captures_iter(texts.get(row)) {
-                // ClickHouse leaves empty matches out.
-                if groups.get(0).is_some_and(|whole| !whole.is_empty()) {
-                    list.push(wanted(&groups));
+            let text = texts.get(row);
+            let mut from = 0;
+            while let Some(groups) = regex.captures_at(text, from) {
+                let end = groups.get(0).map_or(0, |whole| whole.end());
+                // ClickHouse ends with the first empty match.
+                if groups.get(0).is_none_or(|whole| whole.is_empty()) {
+                    break;
                 }
+                list.push(wanted(&groups));
+                from = end;
             }
         })
     }),

@@ -93,7 +93,9 @@ fn grouped(mut aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     }
     aggr_expr.extend(counts);
     let sums = Aggregate::try_new(aggregate.input, aggregate.group_expr, aggr_expr)?;
-    let columns = wanted.iter().enumerate().map(|(at, (qualifier, field))| {
+    let shown = wanted.iter().enumerate();
+    let shown = shown.filter(|(_, (_, field))| !super::keep::is_number_of_set(field.name()));
+    let columns = shown.map(|(at, (qualifier, field))| {
         let index = at.checked_sub(keys);
         let call = index.and_then(|index| found.get(index)).and_then(Option::as_ref);
         match (call, index) {

@@ -95,7 +95,9 @@ pub(super) fn of_rows(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<E
         Some(DataType::Tuple(elements)) => {
             elements.iter().any(|(_, it)| matches!(it, DataType::Nullable(_)))
         }
-        _ => false,
+        _ => {
+            matches!(field.data_type(), ArrowType::Struct(of) if of.iter().any(|it| it.data_type().is_null()))
+        }
     };
     let is_own =
         |field: &FieldRef| elementwise::holds_floats(field.data_type()) || has_nulls(field);

@@ -99,14 +99,21 @@ pub(super) fn comparison(
     if a.len() != b.len() || a.is_empty() {
         return plan_err!("tuples of {} and {} elements cannot be compared", a.len(), b.len());
     }
-    // A bare NULL has no type to compare with: then nothing is known, even if other elements differ.
+    // Beside a bare NULL, which has no type to compare with, nothing is known of an order, nor of constants; of columns it is known
+    // that they differ.
+    let unknown = || lit(ScalarValue::Boolean(None));
     let is_null = |side: &Expr| matches!(side, Expr::Literal(value, _) if value.is_null());
-    if a.iter().chain(&b).any(is_null) {
-        return Ok(Some(lit(ScalarValue::Boolean(None))));
+    let is_constant = |side: &Expr| matches!(side, Expr::Literal(..));
+    let is_equality = matches!(operator, Operator::Eq | Operator::NotEq);
+    if a.iter().chain(&b).any(is_null) && (!is_equality || a.iter().chain(&b).all(is_constant)) {
+        return Ok(Some(unknown()));
     }
     let pairs: Vec<(&Expr, &Expr)> = a.iter().zip(&b).collect();
+    let equal = |a: &Expr, b: &Expr| {
+        if is_null(a) || is_null(b) { Ok(unknown()) } else { of_elements(a, Operator::Eq, b) }
+    };
     let all_equal = |pairs: &[(&Expr, &Expr)]| -> Result<Vec<Expr>> {
-        pairs.iter().map(|(a, b)| of_elements(a, Operator::Eq, b)).collect()
+        pairs.iter().map(|(a, b)| equal(a, b)).collect()
     };
     let and = |list: Vec<Expr>| {
         list.into_iter().reduce(|a, b| {

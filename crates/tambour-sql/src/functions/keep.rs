@@ -140,7 +140,9 @@ fn filled(plan: LogicalPlan, defaults: &[Absent]) -> Result<LogicalPlan> {
             _ => return Ok(column),
         };
         let value = when(column.clone().is_null(), default::literal(key)?).otherwise(column)?;
-        let value = match bare_type(key) {
+        // A condition stays one, which is a number to what looks at it.
+        let is_condition = *key.data_type() == ArrowType::Boolean && key.metadata().is_empty();
+        let value = match bare_type(key).filter(|_| !is_condition) {
             Some(data_type) => typed(value, Some(data_type)).data,
             None => value,
         };
@@ -526,7 +528,7 @@ fn aggregate(
     if matches!(call.func.name(), "first_value" | "array_agg") {
         for sort in &mut call.params.order_by {
             if sort.expr.get_type(schema)?.is_floating() {
-                let order = if sort.asc { Order::NanGreatest } else { Order::NanLeast };
+                let order = Order::Sorted { nan_least: !sort.asc };
                 sort.expr = order.udf().call(vec![sort.expr.clone()]);
                 is_reordered = true;
                 continue;
@@ -608,7 +610,7 @@ fn narrowed(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<boo
 /// What an aggregate makes of conditions it makes of numbers; a Bool stays one.
 fn numbered(name: &str, arguments: &mut [Expr], schema: &DFSchema) -> Result<bool> {
     let mut is_changed = false;
-    for argument in arguments.iter_mut().filter(|_| name != "count") {
+    for argument in arguments.iter_mut().filter(|_| !matches!(name, "count" | "grouping")) {
         let field = argument.to_field(schema)?.1;
         if *field.data_type() == ArrowType::Boolean && !field.metadata().contains_key(TYPE_KEY) {
             *argument = cast(argument.clone(), ArrowType::UInt8);

@@ -7,13 +7,18 @@ use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{cast, cast_with_options, concat, interleave, take, take_arrays};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, exec_err, plan_err};
 use datafusion::logical_expr::expr::HigherOrderFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, HigherOrderFunctionArgs, HigherOrderReturnFieldArgs, HigherOrderSignature,
-    HigherOrderUDFImpl, LambdaArgument, LambdaParametersProgress, ValueOrLambda, Volatility,
+    HigherOrderUDFImpl, LambdaArgument, LambdaParametersProgress, LogicalPlan, ValueOrLambda,
+    Volatility,
 };
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 use tambour_part::types::{DataType, TYPE_KEY};
 
@@ -52,6 +57,47 @@ pub(super) fn typed(call: HigherOrderFunction, schema: &DFSchema) -> Result<Tran
     let data_type = named.and_then(|it| DataType::from_field(&it).ok());
     let list = data_type.map(|item| DataType::Array(Box::new(item)));
     Ok(super::keep::typed(call, list))
+}
+
+/// A rule after all others, which may have changed the types of arrays: parameters of lambdas get those of the items once more.
+#[derive(Debug)]
+pub(super) struct TypesOfParameters;
+
+impl OptimizerRule for TypesOfParameters {
+    fn name(&self) -> &str {
+        "types_of_parameters"
+    }
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let has_lambda = |expr: &Expr| expr.exists(|it| Ok(matches!(it, Expr::Lambda(_))));
+        let mut is_one = false;
+        plan.apply_expressions(|expr| {
+            is_one |= has_lambda(expr)?;
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        if !is_one {
+            return Ok(Transformed::no(plan));
+        }
+        let schema = match &plan {
+            LogicalPlan::TableScan(scan) => {
+                DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?
+            }
+            other => merge_schema(&other.inputs()),
+        };
+        let names = NamePreserver::new(&plan);
+        let plan = plan.map_expressions(|expr| {
+            let name = names.save(&expr);
+            let resolved = super::written::resolved(expr, &schema)?;
+            Ok(resolved.update_data(|expr| name.restore(expr)))
+        })?;
+        plan.map_data(LogicalPlan::recompute_schema)
+    }
 }
 
 /// The field of the items of an array, with their ClickHouse type.
@@ -161,7 +207,12 @@ impl Lambda {
     }
 
     /// One step for the first items of all rows, one for the second items, and so on.
-    fn fold(lambda: &LambdaArgument, lists: &[ListArray], from: ArrayRef) -> Result<ArrayRef> {
+    fn fold(
+        lambda: &LambdaArgument,
+        lists: &[ListArray],
+        from: ArrayRef,
+        result: &Field,
+    ) -> Result<ArrayRef> {
         let mut state = from;
         let longest = (0..state.len()).map(|row| length(&lists[0], row)).max().unwrap_or(0);
         for step in 0..longest {
@@ -183,6 +234,11 @@ impl Lambda {
                 .evaluate(&getters, |captures| Ok(take_arrays(captures, &indices, None)?))?
                 .into_array(rows.len())?;
             let made = cast_with_options(&made, state.data_type(), &EXACT)?;
+            if !result.is_nullable() && made.null_count() > 0 {
+                return exec_err!(
+                    "the lambda of arrayFold gives a NULL, and its first value cannot be one: write toNullable"
+                );
+            }
             let mut places: Vec<(usize, usize)> = (0..state.len()).map(|row| (0, row)).collect();
             for (at, row) in rows.iter().enumerate() {
                 places[*row] = (1, at);
@@ -212,7 +268,7 @@ impl HigherOrderUDFImpl for Lambda {
         let mut parameters = Vec::new();
         let arrays = if self.is_fold {
             let state = values[values.len() - 1];
-            parameters.push(Arc::new(state.as_ref().clone().with_nullable(true)));
+            parameters.push(Arc::clone(state));
             &values[..values.len() - 1]
         } else {
             &values[..]
@@ -225,7 +281,7 @@ impl HigherOrderUDFImpl for Lambda {
     fn return_field_from_args(&self, args: HigherOrderReturnFieldArgs) -> Result<FieldRef> {
         let (lambda, values) = self.parts(args.arg_fields)?;
         if self.is_fold {
-            return Ok(Arc::new(values[values.len() - 1].as_ref().clone().with_nullable(true)));
+            return Ok(Arc::clone(values[values.len() - 1]));
         }
         let item = Field::new("item", lambda.data_type().clone(), lambda.is_nullable());
         let is_nullable = values.iter().any(|value| value.is_nullable());
@@ -252,7 +308,7 @@ impl HigherOrderUDFImpl for Lambda {
         }
         Ok(ColumnarValue::Array(if self.is_fold {
             let from = values[count].to_array(args.number_rows)?;
-            Self::fold(lambda, &lists, concat(&[&from])?)?
+            Self::fold(lambda, &lists, concat(&[&from])?, &args.return_field)?
         } else {
             self.map(lambda, &lists, &args.return_field)?
         }))

@@ -65,6 +65,7 @@ use crate::SqlError;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF};
+use datafusion::optimizer::OptimizerRule;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use std::sync::Arc;
 use tambour_function as function;
@@ -82,12 +83,18 @@ pub(crate) fn context(
         .with_runtime_env(runtime)
         .with_default_features()
         .with_query_planner(Arc::new(crate::lazily::LazyPlanner))
-        .with_optimizer_rules(tambour_scan::aggregates::rules())
+        .with_optimizer_rules(optimizer_rules())
         .with_physical_optimizer_rules(tambour_scan::groups::rules());
     if let Some(planners) = builder.expr_planners() {
         planners.insert(0, Arc::new(operators::Operators));
     }
     SessionContext::new_with_state(add(builder).build())
+}
+
+fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = aggregates::rules();
+    rules.push(Arc::new(lambda::TypesOfParameters));
+    rules
 }
 
 /// Adds all functions to a context.

@@ -42,7 +42,7 @@ macro_rules! extractors {
             ),
             Function::new(
                 $bool,
-                |n, s| path_type(n, s, 0).map(|()| flag_type(n)),
+                |n, s| path_type(n, s, 0).map(|()| DataType::UInt8),
                 |c| {
                     let found = each(c, 0, |value| match value {
                         Some(Json::Bool(value)) => *value,
@@ -50,13 +50,10 @@ macro_rules! extractors {
                         Some(Json::Signed(number)) => *number != 0,
                         _ => false,
                     })?;
-                    if *c.result == DataType::UInt8 {
-                        return c.make_flags(|row| found[row]);
-                    }
-                    let flags: arrow_array::BooleanArray = found.into_iter().map(Some).collect();
-                    Ok(std::sync::Arc::new(flags))
+                    c.make_flags(|row| found[row])
                 },
-            ),
+            )
+            .predicate(),
             Function::new(
                 $string,
                 |n, s| path_type(n, s, 0).map(|()| DataType::String),
@@ -162,11 +159,6 @@ const PLAIN: &[Function] = &[
     )
     .aliases(&["JSON_ARRAY_LENGTH"]),
 ];
-
-/// A Bool, but a number where names are taken in any case.
-fn flag_type(name: &str) -> DataType {
-    if is_any_case(name) { DataType::UInt8 } else { DataType::Bool }
-}
 
 fn is_any_case(name: &str) -> bool {
     name.ends_with("CaseInsensitive")
@@ -422,12 +414,11 @@ pub(super) fn build(
             Ok(as_texts(builder.finish(), false))
         }
         DataType::Bool => {
-            let flags = values.iter().map(|value| match value {
-                Some(Json::Bool(value)) => Some(*value),
-                Some(Json::Unsigned(number)) => Some(*number != 0),
-                Some(Json::Signed(number)) => Some(*number != 0),
-                _ if is_nullable => None,
-                _ => Some(false),
+            // A number of 8 bits, there.
+            let flags = values.iter().map(|value| {
+                let number = value.and_then(|it| number(it, true));
+                let flag = number.filter(|it| (0..=255).contains(it)).map(|it| it != 0);
+                if is_nullable { flag } else { Some(flag.unwrap_or(false)) }
             });
             Ok(std::sync::Arc::new(flags.collect::<arrow_array::BooleanArray>()))
         }

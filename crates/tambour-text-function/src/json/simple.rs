@@ -29,11 +29,11 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         c.make_floats(|row| found[row])
     })
     .aliases(&["visitParamExtractFloat"]),
-    Function::new("simpleJSONExtractBool", rule!(String ConstText => DataType::Bool), |c| {
+    Function::new("simpleJSONExtractBool", rule!(String ConstText => DataType::UInt8), |c| {
         let found = each(c, |value| value.is_some_and(|text| text.starts_with(b"true")))?;
-        let flags: arrow_array::BooleanArray = found.into_iter().map(Some).collect();
-        Ok(std::sync::Arc::new(flags))
+        c.make_flags(|row| found[row])
     })
+    .predicate()
     .aliases(&["visitParamExtractBool"]),
     Function::new("simpleJSONExtractRaw", rule!(String ConstText => DataType::String), |c| {
         let found = each(c, |value| value.map_or(Vec::new(), |text| raw(text).to_vec()))?;
