@@ -148,7 +148,9 @@ pub(super) fn set_apart(lambda: &mut LambdaFunction) {
         OneOrManyWithParens::One(only) => std::slice::from_mut(only),
         OneOrManyWithParens::Many(all) => all.as_mut_slice(),
     };
-    parameters.iter_mut().for_each(|it| it.name.value.push('\''));
+    for parameter in parameters {
+        parameter.name.value.push('\'');
+    }
 }
 
 /// Writes `[x, 1]` in the body of a lambda as `array(x, 1)`, and `x.name` as `tupleElement(x, 'name')`: the planner of lists does

@@ -187,9 +187,12 @@ pub(super) fn default_of(elements: &ArrayRef) -> Result<ArrayRef, FunctionError>
         (data_type @ ArrowType::Dictionary(_, of), _) => cast(&plain(of)?, data_type),
         (ArrowType::Struct(fields), _) => {
             let columns = elements.as_struct().columns().iter().zip(fields);
-            let columns = columns.map(|(column, field)| match field.is_nullable() {
-                true => Ok(new_null_array(column.data_type(), 1)),
-                false => default_of(column),
+            let columns = columns.map(|(column, field)| {
+                if field.is_nullable() {
+                    Ok(new_null_array(column.data_type(), 1))
+                } else {
+                    default_of(column)
+                }
             });
             let columns = columns.collect::<Result<Vec<_>, _>>()?;
             let made = StructArray::try_new(fields.clone(), columns, None);

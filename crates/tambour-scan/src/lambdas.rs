@@ -60,11 +60,11 @@ fn moved_in(node: &Arc<dyn ExecutionPlan>) -> Result<Option<Arc<dyn ExecutionPla
     }
     if let Some(filter) = node.downcast_ref::<FilterExec>() {
         let predicate = moved(filter.predicate())?;
+        if !predicate.transformed {
+            return Ok(None);
+        }
         let builder = FilterExecBuilder::from(filter);
-        return match predicate.transformed {
-            true => Ok(Some(Arc::new(builder.with_predicate(predicate.data).build()?))),
-            false => Ok(None),
-        };
+        return Ok(Some(Arc::new(builder.with_predicate(predicate.data).build()?)));
     }
     let Some(sort) = node.downcast_ref::<SortExec>() else { return Ok(None) };
     let found = sort.expr().iter().map(|it| moved(&it.expr)).collect::<Result<Vec<_>>>()?;

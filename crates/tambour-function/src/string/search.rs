@@ -296,7 +296,7 @@ fn subsequence(text: &[u8], needle: &[u8]) -> bool {
     needle.iter().all(|byte| rest.any(|other| other == byte))
 }
 
-/// The same of letters, up to what is no UTF-8.
+/// The same of letters, up to what is not UTF-8.
 fn subsequence_of_letters(text: &[u8], needle: &[u8]) -> bool {
     let Ok(needle) = std::str::from_utf8(needle) else { return false };
     let text = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());

@@ -64,7 +64,7 @@ pub(super) fn typed(call: HigherOrderFunction, schema: &DFSchema) -> Result<Tran
 pub(super) struct TypesOfParameters;
 
 impl OptimizerRule for TypesOfParameters {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "types_of_parameters"
     }
     fn apply_order(&self) -> Option<ApplyOrder> {
