@@ -77,10 +77,11 @@ pub(super) fn rewrite(
         "Array" | "ForEach" | "Map" => {
             let reducer = reducer(base, written)?;
             let inner = gathered(function, written)?;
-            let kernel = match combinator {
-                "Array" => "reduceEach",
-                "Map" => "reduceMap",
-                _ => "reduceForEach",
+            let (kernel, inner) = match combinator {
+                // Of no rows there are no items.
+                "Array" => ("reduceEach", Expr::Function(call("assumeNotNull", vec![inner]))),
+                "Map" => ("reduceMap", inner),
+                _ => ("reduceForEach", inner),
             };
             let reduced =
                 |reducer| Expr::Function(call(kernel, vec![inner.clone(), text(reducer)]));
@@ -194,10 +195,14 @@ fn or_default(function: &mut Function, base: &str, written: &str) -> Result<Expr
         return Err(refused(written, "its default is not the one of ClickHouse"));
     }
     let list = arguments(function).unwrap_or_default();
-    if list.iter().any(super::call::is_null) {
+    let is_null = list.iter().any(super::call::is_null);
+    set_arguments(function, list);
+    if is_null && base == "any" {
+        return plain(function, base);
+    }
+    if is_null {
         return Err(refused(format!("{base}OrDefault of NULL"), "it is NULL in every group"));
     }
-    set_arguments(function, list);
     if let Some(witness) = super::spread::witness(base) {
         // NULL where the witness is, which may be a NULL of values or of no rows, and in no other place.
         let mut inner = function.clone();

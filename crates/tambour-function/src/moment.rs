@@ -50,6 +50,13 @@ impl Moments {
             Self::Ticks(ticks, per_second) => ticks.unary(|tick| tick.div_euclid(per_second)),
         }
     }
+    /// The same with fractions cut off, as the names of dates have them in ClickHouse: before 1970 that is up.
+    pub(super) fn cut_seconds(self, zone: &Zone) -> Int64Array {
+        match self {
+            Self::Ticks(ticks, per_second) => ticks.unary(|tick| tick / per_second),
+            other => other.seconds(zone),
+        }
+    }
 }
 
 /// The integers below a timestamp array; no copy.

@@ -128,11 +128,13 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "monthName",
         |n, s| part_type(n, s, DataType::String),
         |c| {
-            let days = local_days(c, &moment::zone(c, 1)?)?;
-            c.make_texts(|row, out| {
-                let month = usize::from(civil::from_days(days.value(row)).month) - 1;
+            let zone = moment::zone(c, 1)?;
+            let seconds = Moments::of(c, 0)?.cut_seconds(&zone);
+            with_clock!(zone, |clock| c.make_texts(|row, out| {
+                let day = clock.day(seconds.value(row));
+                let month = usize::from(civil::from_days(day).month) - 1;
                 out.extend_from_slice(MONTHS[month].as_bytes());
-            })
+            }))
         },
     )
     .any_case(),
@@ -305,7 +307,7 @@ fn date_name(call: &Call) -> Result<ArrayRef, FunctionError> {
             call.operands.iter().skip(1).map(super::Operand::signature).collect();
         Zone::of(moment::zone_name(call.name, &signatures, 1)?.as_deref())?
     };
-    let seconds = Moments::of(call, 1)?.seconds(&zone);
+    let seconds = Moments::of(call, 1)?.cut_seconds(&zone);
     with_clock!(zone, |clock| call.make_texts(|row, out| {
         let instant = seconds.value(row);
         let day = clock.day(instant);

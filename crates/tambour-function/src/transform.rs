@@ -53,6 +53,10 @@ fn compared(
 ) -> Result<DataType, FunctionError> {
     match (value, item) {
         (DataType::UInt64, DataType::Int64) => Ok(DataType::UInt64),
+        // The zeros at its end count there.
+        (DataType::FixedString(_), _) => {
+            Err(wrong(name, "it does not take a FixedString: convert it by toString"))
+        }
         _ => common(name, value, item),
     }
 }

@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, Join, LogicalPlan, Projection, ReturnFieldArgs,
     ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility, lit,
 };
+use std::collections::HashMap;
 use std::sync::Arc;
 use tambour_dialect::Switches;
 use tambour_dialect::marks::{JOINED, Otherwise};
@@ -219,7 +220,8 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
 /// True if a field, or one inside of it, says more than its Arrow type does.
 fn is_marked(field: &Field) -> bool {
     let is_number = integer(field).is_some() && bare_type(field) != Some(DataType::Ipv4);
-    !field.metadata().is_empty() && !is_number
+    let plain = field.clone().with_metadata(HashMap::new());
+    !is_number && bare_type(&plain) != bare_type(field)
         || match field.data_type() {
             ArrowType::List(item) | ArrowType::Map(item, _) => is_marked(item),
             ArrowType::Struct(fields) => fields.iter().any(|field| is_marked(field)),
