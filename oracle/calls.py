@@ -209,11 +209,7 @@ def aggregate(clickhouse, name, most):
     subject = Subject(clickhouse, f"aggregate {name}", GROUPED, most)
     for parameters in UNORDERED.get(name, PARAMETERS):
         call = f"{name}{parameters}({{}})"
-        call = f"arraySort({call})" if name in UNORDERED else call
-        subject.calls(call, (0, 1))
-        if subject.takes(call, 2):
-            # With parameters, two arguments are one of each family.
-            subject.pairs(call, [*COLUMNS, *CONSTANTS] if not parameters else FAMILIES)
+        subject.calls(f"arraySort({call})" if name in UNORDERED else call, (0, 1, 2))
     plain = [expression for expression in subject.answers if subject.pick.random() < 0.2 and name not in UNORDERED]
     for combinator in COMBINATORS:
         questions = []

@@ -28,7 +28,7 @@ EXACT = 1 << 53
 
 
 LETTERS = ["a", "b", "c", "A", "é", "ß", " ", ",", ".", "-", "0", "1", "9", "%", "_", "/", "\\", "\n", "日"]
-# What is no UTF-8, as escapes of literals.
+# What is not UTF-8, as escapes of literals.
 BYTES = ["\\xFF", "\\xC3", "\\xE2\\x82", "\\x80"]
 
 

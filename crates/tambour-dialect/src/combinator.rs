@@ -78,7 +78,7 @@ pub(super) fn rewrite(
             let reducer = reducer(base, written)?;
             let inner = gathered(function, written)?;
             let (kernel, inner) = match combinator {
-                // Of no rows there are no items.
+                // Without rows the list is empty.
                 "Array" => ("reduceEach", Expr::Function(call("assumeNotNull", vec![inner]))),
                 "Map" => ("reduceMap", inner),
                 _ => ("reduceForEach", inner),

@@ -1,9 +1,9 @@
 //! What aggregates ask for in another form, and accumulators of many groups where the engine has one for each group.
 //!
 //! `sums` adds up a column once for many sums of it, `ordered` asks for the order of a subquery, `distinct` counts different
-//! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `listed` lists values in an order, `unique` lists different
-//! values, `narrow` adds up integers without a copy, `windows` hands on values of dictionaries. [`piled`] has all values of all
-//! groups, and `grouped` makes an aggregate of an accumulator.
+//! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `listed` lists values in
+//! an order, `unique` lists different values, `narrow` adds up integers without a copy, `windows` hands on values of
+//! dictionaries. [`piled`] has all values of all groups, and `grouped` makes an aggregate of an accumulator.
 
 mod any;
 mod distinct;
