@@ -11,12 +11,13 @@ import pathlib
 
 import calls
 import engines
+import nothing
 import pytest
 from values import COLUMNS, make_table
 
 FULL = bool(os.environ.get("FUNCTIONS_FULL"))
 # Calls of a kind in the short run.
-MOST = 3
+MOST, MOST_OF_NOTHING = 3, 20
 # Functions of texts, and the columns that they are asked of where texts are not UTF-8.
 TEXTS = ("UTF8|ase|[cC]ase|[sS]ub[sS]tr|osition|[lL]ike|^match|replace|xtract|split|oken|ngram|oncat|[tT]rim|[pP]ad|lower|upper|reverse|left|right|hex|"
          "URL|domain|^cut|^path|translate|overlay|With|empty|ength|^to(String|Fixed)|JSON|ascii|char|^format|crc|[hH]ash|Search|^(if|ifNull|least|greatest)$")
@@ -46,6 +47,13 @@ def test_functions_give_what_clickhouse_gives(server, tambour, table, record_pro
     outcome = calls.compare(server, engines.Tambour(tambour, table), most=None if FULL else MOST)
     record_property("said", str(outcome))
     assert outcome.counts["values"] >= (2_000_000 if FULL else 100_000)
+    assert not outcome.different, f"{len(outcome.different)} calls differ: {outcome.different[:20]}"
+
+
+def test_aggregates_of_nothing(server, tambour, table):
+    """No rows, NULLs alone, rows that -If leaves out (`nothing.py`)."""
+    outcome = nothing.compare(server, engines.Tambour(tambour, table), most=None if FULL else MOST_OF_NOTHING)
+    assert outcome.counts["calls"] - outcome.counts["refused"] >= 500
     assert not outcome.different, f"{len(outcome.different)} calls differ: {outcome.different[:20]}"
 
 

@@ -1,6 +1,7 @@
 //! Aggregates that DataFusion has under other names or in another syntax, the combinator `-If`, and parameters.
 
-use super::call::{arguments, call, name, rename, set_arguments};
+use super::call::{arguments, call, choice, name, rename, set_arguments};
+use super::combinator::marked;
 use super::rewrite::condition_of;
 use super::{combinator, gathered, refused, spread};
 use crate::DialectError;
@@ -175,6 +176,15 @@ pub(super) fn rewrite(
             return Err(refused(format!("{written}()"), "the condition is missing"));
         };
         set_arguments(function, list);
+        if let Some(plain) = base.strip_suffix("PopStable") {
+            let instead = format!("of no rows it is inf there: write {plain}PopIf");
+            return Err(refused(written, &instead));
+        }
+        if is_never_null_with_if(base) {
+            combinator::mark(function, Otherwise::Own);
+        } else if base.starts_with("intervalLengthSum") {
+            combinator::mark(function, Otherwise::Usual);
+        }
         add_filter(function, condition_of(condition));
         rename(function, base);
         let replaced = rewrite(function, base)?;
@@ -227,6 +237,12 @@ pub(super) fn rewrite(
     Ok(None)
 }
 
+/// True for aggregates that give tuples, which -If never makes NULL, but -OrNull does.
+fn is_never_null_with_if(base: &str) -> bool {
+    let plain = base.strip_suffix("OrDefault").unwrap_or(base);
+    matches!(plain, "argAndMin" | "argAndMax") || gathered::OF_TUPLES.contains(&plain)
+}
+
 /// What decides which values are looked at is not needed where all of them are.
 fn deterministic(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let mut list = arguments(function).unwrap_or_default();
@@ -249,7 +265,7 @@ fn combined_base_of_if(written: &str) -> Option<&str> {
 }
 
 /// Rows must meet this condition too.
-fn add_filter(function: &mut Function, condition: Expr) {
+pub(super) fn add_filter(function: &mut Function, condition: Expr) {
     function.filter = Some(Box::new(match function.filter.take() {
         Some(filter) => {
             let (left, right) =
@@ -280,8 +296,15 @@ fn distinct(function: &mut Function, written: &str) -> Result<(), DialectError> 
     if is_sketch && list.iter().any(super::call::is_null) {
         return Err(refused(format!("{written} of NULL"), "use uniq or uniqExact"));
     }
+    let all = list.clone();
     set_arguments(function, list);
     as_tuple(function);
+    if written.starts_with("uniqCombined") {
+        // Of NULLs alone these are NULL, where the others are 0.
+        let list = arguments(function).unwrap_or_default();
+        let list = list.into_iter().map(|it| marked(it, all.clone(), Otherwise::Usual)).collect();
+        set_arguments(function, list);
+    }
     function.parameters = FunctionArguments::None;
     rename(function, "count");
     set_distinct(function);
@@ -298,7 +321,7 @@ fn as_tuple(function: &mut Function) {
     for argument in &list {
         add_filter(function, not_null(argument));
     }
-    set_arguments(function, vec![Expr::Function(call("struct", list))]);
+    set_arguments(function, vec![combinator::tuple_of(list)]);
 }
 
 fn set_distinct(function: &mut Function) {
@@ -307,7 +330,7 @@ fn set_distinct(function: &mut Function) {
     }
 }
 
-fn not_null(expr: &Expr) -> Expr {
+pub(super) fn not_null(expr: &Expr) -> Expr {
     Expr::IsNotNull(Box::new(Expr::Nested(Box::new(expr.clone()))))
 }
 
@@ -322,7 +345,7 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), DialectError> {
     }
     add_filter(function, not_null(&value));
     add_filter(function, not_null(&by));
-    set_arguments(function, vec![value]);
+    set_arguments(function, vec![marked(value, vec![by.clone()], Otherwise::Usual)]);
     rename(function, "first_value");
     if matches!(by, Expr::Value(_)) {
         // All rows are alike: the first one it is.
@@ -336,7 +359,7 @@ fn extreme(function: &mut Function, written: &str) -> Result<(), DialectError> {
     Ok(())
 }
 
-/// `argAndMin(a, b)`: the tuple of `argMin(a, b)` and the `b` of that row.
+/// `argAndMin(a, b)`: the tuple of `argMin(a, b)` and the `b` of that row; NULL where there is none.
 fn both(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let list = arguments(function).unwrap_or_default();
     let Ok([value, by]) = <[Expr; 2]>::try_from(list) else {
@@ -346,33 +369,46 @@ fn both(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
         return Err(refused(format!("{written} of NULL"), "it is NULL in every group"));
     }
     let mut other = function.clone();
-    set_arguments(&mut other, vec![by.clone()]);
+    let (value, mark) = combinator::split_mark(value);
+    let mark = mark.unwrap_or_else(|| combinator::Mark::new(Otherwise::Usual));
+    let marked_by = mark.clone().beside(value.clone()).around(by.clone());
+    set_arguments(&mut other, vec![marked_by]);
     rename(&mut other, if written == "argAndMin" { "min" } else { "max" });
     add_filter(&mut other, not_null(&value));
-    set_arguments(function, vec![value, by]);
+    set_arguments(function, vec![mark.beside(by.clone()).around(value), by]);
     extreme(function, if written == "argAndMin" { "argMin" } else { "argMax" })?;
-    Ok(Expr::Function(call(
-        "struct",
-        vec![Expr::Function(function.clone()), Expr::Function(other)],
-    )))
+    let elements = [function, &other].map(|it| Expr::Function(it.clone())).to_vec();
+    let tuple = Expr::Function(call("struct", elements));
+    let condition = Expr::IsNull(Box::new(Expr::Function(other)));
+    Ok(choice(condition, Expr::value(Value::Null), tuple))
 }
 
-/// `sumCount(x)`: the tuple of both.
+/// `sumCount(x)`: the tuple of both, of no values that of two zeros.
 fn sum_count(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let list = arguments(function).unwrap_or_default();
     if list.len() != 1 {
         return Err(refused(format!("{written} of {} arguments", list.len()), "it takes one"));
     }
-    set_arguments(function, list);
+    let is_or_null = list.first().and_then(combinator::mark_of) == Some(Otherwise::Null);
     let mut number = function.clone();
-    rename(function, "sum");
+    set_arguments(&mut number, list.iter().cloned().map(|it| combinator::split_mark(it).0).collect());
     rename(&mut number, "count");
-    let number = Expr::Function(call("toUInt64", vec![Expr::Function(number)]));
-    Ok(Expr::Function(call("struct", vec![Expr::Function(function.clone()), number])))
+    let otherwise = if is_or_null { Otherwise::Null } else { Otherwise::Own };
+    let own = |it| combinator::Mark::new(otherwise).around(combinator::split_mark(it).0);
+    let list = list.into_iter().map(own).collect();
+    set_arguments(function, list);
+    rename(function, "sum");
+    let number = call("toUInt64", vec![Expr::Function(number)]);
+    let sum = Expr::Function(function.clone());
+    let tuple = Expr::Function(call("struct", vec![sum.clone(), Expr::Function(number)]));
+    Ok(match is_or_null {
+        true => choice(Expr::IsNull(Box::new(sum)), Expr::value(Value::Null), tuple),
+        false => tuple,
+    })
 }
 
 /// An array of no rows is empty.
-fn never_null(function: &Function) -> Expr {
+pub(super) fn never_null(function: &Function) -> Expr {
     Expr::Function(call("assumeNotNull", vec![Expr::Function(function.clone())]))
 }
 

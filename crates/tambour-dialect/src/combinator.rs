@@ -12,18 +12,6 @@ use datafusion::sql::sqlparser::ast::{
 /// The combinators, as they are taken off from the end of a name.
 const ALL: &[&str] = &["OrNull", "OrDefault", "Distinct", "ForEach", "Array", "Map"];
 
-/// Aggregates that give tuples.
-const OF_TUPLES: &[&str] = &[
-    "simpleLinearRegression",
-    "studentTTest",
-    "welchTTest",
-    "meanZTest",
-    "mannWhitneyUTest",
-    "sumCount",
-    "argAndMin",
-    "argAndMax",
-];
-
 /// Aggregates whose groups of elements are reduced by a function of arrays.
 const OF_ARRAYS: &[(&str, &str)] = &[
     ("sum", "arraySum"),
@@ -151,11 +139,8 @@ fn is_count(base: &str) -> bool {
 
 /// Aggregates of no rows are NULL, but for those that count.
 fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {
-    if base.starts_with("group") {
+    if base.starts_with("group") || base.contains("Matrix") {
         return Err(refused(written, "an array cannot be NULL"));
-    }
-    if OF_TUPLES.contains(&base.strip_suffix("If").unwrap_or(base)) {
-        return Err(refused(written, "a tuple cannot be NULL here"));
     }
     if base == "countDistinct" || base.starts_with("quantiles") {
         return Err(refused(written, "its NULL is not the one of ClickHouse"));
@@ -173,6 +158,11 @@ fn or_null(function: &mut Function, base: &str, written: &str) -> Result<Expr, D
     let number = |text: &str| Expr::value(Value::Number(text.to_owned(), false));
     let mut rows = call("count", vec![number("1")]);
     (rows.filter, rows.over) = (function.filter.clone(), function.over.clone());
+    let mut list = arguments(function).unwrap_or_default();
+    for argument in &mut list {
+        aggregate::add_filter(&mut rows, aggregate::not_null(argument));
+    }
+    set_arguments(function, list);
     let inner = plain(function, base)?;
     if !base.ends_with("If") {
         return Ok(Expr::Function(call("nullif", vec![inner, number("0")])));
@@ -191,7 +181,7 @@ fn or_default(function: &mut Function, base: &str, written: &str) -> Result<Expr
         let instead = format!("write {taken}OrDefaultIf, which is the default if no row is taken");
         return Err(refused(written, &instead));
     }
-    if super::gathered::may_be_nan(taken.unwrap_or(base)) || base.starts_with("groupBit") {
+    if taken == Some("sumCount") || super::gathered::may_be_nan(taken.unwrap_or(base)) || base.starts_with("groupBit") || base.contains("Matrix") {
         return Err(refused(written, "its default is not the one of ClickHouse"));
     }
     let list = arguments(function).unwrap_or_default();
@@ -212,20 +202,91 @@ fn or_default(function: &mut Function, base: &str, written: &str) -> Result<Expr
         let witness = plain(function, witness)?;
         return Ok(Expr::Function(call("coalesce", vec![value, witness])));
     }
+    if base.starts_with("uniqCombined") {
+        // It is NULL of NULLs alone, and the condition of -If may be one.
+        mark(function, Otherwise::Usual);
+    }
     if !is_count(base) && !base.starts_with("groupArray") && !base.starts_with("groupUniq") {
         mark(function, Otherwise::Default);
     }
     plain(function, base)
 }
 
-/// Says with the first argument what stands for no rows.
+/// Says with the first argument what stands for no rows, and whether any other may be NULL.
 pub(super) fn mark(function: &mut Function, otherwise: Otherwise) {
     let mut list = arguments(function).unwrap_or_default();
+    let others = list.get(1..).unwrap_or_default().to_vec();
     if let Some(first) = list.first_mut() {
-        let inner = super::call::take(first);
-        *first = Expr::Function(call(otherwise.mark(), vec![inner]));
+        *first = marked(super::call::take(first), others, otherwise);
     }
     set_arguments(function, list);
+}
+
+/// A first argument with a mark; one that has a mark keeps it.
+pub(super) fn marked(first: Expr, others: Vec<Expr>, otherwise: Otherwise) -> Expr {
+    match split_mark(first) {
+        (first, Some(before)) => before.around(first),
+        (first, None) => Mark { otherwise, others }.around(first),
+    }
+}
+
+/// A mark that was taken off.
+#[derive(Clone)]
+pub(super) struct Mark {
+    pub(super) otherwise: Otherwise,
+    others: Vec<Expr>,
+}
+
+impl Mark {
+    /// Without further arguments.
+    pub(super) fn new(otherwise: Otherwise) -> Self {
+        Self { otherwise, others: Vec::new() }
+    }
+    /// Puts it on.
+    pub(super) fn around(self, first: Expr) -> Expr {
+        let all = std::iter::once(first).chain(self.others).collect();
+        Expr::Function(call(self.otherwise.mark(), all))
+    }
+    /// With one argument more.
+    pub(super) fn beside(mut self, other: Expr) -> Self {
+        self.others.push(other);
+        self
+    }
+}
+
+/// What a first argument is marked with.
+pub(super) fn mark_of(first: &Expr) -> Option<Otherwise> {
+    let Expr::Function(function) = first else { return None };
+    name(function).and_then(Otherwise::of_mark)
+}
+
+/// A first argument, and its mark if it has one.
+pub(super) fn split_mark(first: Expr) -> (Expr, Option<Mark>) {
+    if let Expr::Function(mut function) = first {
+        let found = name(&function).and_then(Otherwise::of_mark);
+        let mut all = match found {
+            Some(_) => arguments(&mut function).unwrap_or_default().into_iter(),
+            None => return (Expr::Function(function), None),
+        };
+        let inner = all.next().unwrap_or(Expr::value(Value::Null));
+        return (inner, found.map(|otherwise| Mark { otherwise, others: all.collect() }));
+    }
+    (first, None)
+}
+
+/// A tuple, with the mark that its first element had for the aggregate.
+pub(super) fn tuple_of(mut all: Vec<Expr>) -> Expr {
+    let mut found = None;
+    if let Some(first) = all.first_mut() {
+        let (inner, mark) = split_mark(super::call::take(first));
+        (*first, found) = (inner, mark);
+    }
+    let found = found.map(|mark| all.iter().cloned().fold(mark, Mark::beside));
+    let tuple = Expr::Function(call("struct", all));
+    match found {
+        Some(mark) => mark.around(tuple),
+        None => tuple,
+    }
 }
 
 fn distinct(function: &mut Function, base: &str, written: &str) -> Result<Expr, DialectError> {

@@ -2,7 +2,9 @@
 //! Of several arguments tuples are gathered. Rows with a NULL are left out. The reducing functions are the store's, and know no
 //! engine.
 
-use super::call::{arguments, call, name};
+use super::call::{arguments, call, choice, name};
+use super::aggregate::never_null;
+use super::combinator::{mark_of, marked, tuple_of};
 use super::refused;
 use crate::DialectError;
 use crate::marks::Otherwise;
@@ -125,7 +127,7 @@ const ALL: &[Gathered] = &[
     Gathered {
         name: "retention",
         reduced_by: "reduceRetention",
-        arguments: 1..=32,
+        arguments: 2..=32,
         parameter: None,
     },
     Gathered {
@@ -139,6 +141,21 @@ const ALL: &[Gathered] = &[
 fn find(written: &str) -> Option<&'static Gathered> {
     ALL.iter().find(|gathered| gathered.name == written)
 }
+
+/// Those that give tuples, which are NULL where an argument is NULL in all rows.
+pub(super) const OF_TUPLES: &[&str] = &[
+    "simpleLinearRegression",
+    "studentTTest",
+    "studentTTestOneSample",
+    "welchTTest",
+    "meanZTest",
+    "mannWhitneyUTest",
+    "analysisOfVariance",
+    "anova",
+];
+
+/// Those that are 0 of NULLs alone; `intervalLengthSum` is, too, if no combinator follows it.
+const OF_NO_VALUES: &[&str] = &["uniqUpTo", "deltaSum", "deltaSumTimestamp"];
 
 /// Those that are something else than NULL of a NULL that is written out, which has a type of its own.
 const OF_NOTHING: &[&str] = &["groupArray", "groupUniqArray", "uniqUpTo", "topK", "approx_top"];
@@ -216,6 +233,7 @@ pub(super) fn rewrite(
             format!("it takes {expected}"),
         ));
     }
+    let given = all.first().and_then(mark_of);
     let is_of_nothing = OF_NOTHING.iter().any(|start| written.starts_with(start));
     if is_of_nothing && all.first().is_some_and(super::call::is_null) {
         return Err(refused(format!("{written}(NULL)"), "there is nothing to gather"));
@@ -239,6 +257,11 @@ pub(super) fn rewrite(
             None => condition,
         });
     }
+    let is_tuple = OF_TUPLES.contains(&gathered.name);
+    if is_tuple && let Some(first) = all.first_mut() {
+        // No rows are an empty array, and NULL only where an argument may be NULL.
+        *first = marked(super::call::take(first), Vec::new(), Otherwise::Default);
+    }
     let value = if gathered.arguments == (1..=1) { all } else { vec![tuple_of(all)] };
     let mut gather = call("array_agg", value);
     gather.filter = filter.map(Box::new);
@@ -251,7 +274,11 @@ pub(super) fn rewrite(
     if quantiles.is_some() {
         super::combinator::mark(&mut gather, Otherwise::Own);
     }
-    let gather = Expr::Function(gather);
+    let is_counted = match gathered.name {
+        "intervalLengthSum" => given.is_none(),
+        name => OF_NO_VALUES.contains(&name) && given != Some(Otherwise::Null),
+    };
+    let gather = if is_counted { never_null(&gather) } else { Expr::Function(gather) };
     let reduce = |parameters: Vec<Expr>| {
         let all = std::iter::once(gather.clone()).chain(parameters).collect();
         Expr::Function(call(gathered.reduced_by, all))
@@ -260,24 +287,11 @@ pub(super) fn rewrite(
         let each = of_call.into_iter().map(|level| reduce(vec![level])).collect();
         return Ok(Some(Expr::Function(call("make_array", each))));
     }
+    if is_tuple {
+        let condition = Expr::IsNull(Box::new(gather.clone()));
+        return Ok(Some(choice(condition, Expr::value(Value::Null), reduce(of_call))));
+    }
     Ok(Some(reduce(of_call)))
-}
-
-/// A tuple, with the mark that its first element had for the aggregate.
-fn tuple_of(mut all: Vec<Expr>) -> Expr {
-    let mut otherwise = None;
-    if let Some(Expr::Function(first)) = all.first_mut()
-        && let Some(found) = name(first).and_then(Otherwise::of_mark)
-        && let Some(inner) = arguments(first).and_then(|mut list| list.pop())
-    {
-        otherwise = Some(found);
-        all[0] = inner;
-    }
-    let tuple = Expr::Function(call("struct", all));
-    match otherwise {
-        Some(otherwise) => Expr::Function(call(otherwise.mark(), vec![tuple])),
-        None => tuple,
-    }
 }
 
 /// The aggregate that a text names, and its parameters: `topK(3)`.

@@ -53,7 +53,8 @@ impl Strictness {
     }
 }
 
-/// What an aggregate gives for no rows, by -OrNull and -OrDefault: a call around its argument.
+/// What an aggregate gives for no rows, by -OrNull and -OrDefault: a call around its first argument. Further arguments of the
+/// call say only whether they may be NULL: for ClickHouse the aggregate may be NULL if any of its arguments may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Otherwise {
     /// NULL.
@@ -62,11 +63,13 @@ pub enum Otherwise {
     Default,
     /// What it is without a word about NULL, whatever the settings say: an item of an array that is never NULL.
     Own,
+    /// As the settings have it: the mark is there for its further arguments.
+    Usual,
 }
 
 impl Otherwise {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Null, Self::Default, Self::Own];
+    pub const ALL: [Self; 4] = [Self::Null, Self::Default, Self::Own, Self::Usual];
 
     /// The name of the mark.
     pub fn mark(self) -> &'static str {
@@ -74,6 +77,7 @@ impl Otherwise {
             Self::Null => "\u{1f}or null",
             Self::Default => "\u{1f}or default",
             Self::Own => "\u{1f}or its own",
+            Self::Usual => "\u{1f}or as usual",
         }
     }
     /// What has a name.

@@ -201,7 +201,19 @@ fn both(first: Expr, second: Option<Expr>) -> Expr {
 
 /// ROLLUP, CUBE and `GROUP BY ()` of no rows give none, where other engines give the row of all groups.
 fn without_empty_groups(select: &mut Select) -> Result<(), DialectError> {
+    let is_aggregated = select.projection.iter().any(is_aggregate)
+        || select.having.as_ref().is_some_and(alias::has_aggregate);
     let GroupByExpr::Expressions(keys, _) = &mut select.group_by else { return Ok(()) };
+    let has_nothing = |key: &Expr| match key {
+        Expr::GroupingSets(sets) => sets.iter().any(Vec::is_empty),
+        _ => false,
+    };
+    if !is_aggregated && keys.iter().any(has_nothing) {
+        return Err(refused(
+            "GROUPING SETS with () and without an aggregate",
+            "ClickHouse gives no row for (): leave it out, or add count()",
+        ));
+    }
     let is_of_all = matches!(keys.as_slice(), [Expr::Tuple(none)] if none.is_empty());
     let sets = keys.iter().filter_map(|key| match key {
         Expr::Rollup(sets) | Expr::Cube(sets) => Some(sets),
@@ -238,14 +250,17 @@ fn is_tuple(expr: &Expr) -> bool {
     }
 }
 
-/// HAVING of a SELECT without groups is one more condition on its rows.
-fn without_groups(select: &mut Select) {
-    let is_aggregate = |item: &SelectItem| match item {
+fn is_aggregate(item: &SelectItem) -> bool {
+    match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
             alias::has_aggregate(expr)
         }
         _ => false,
-    };
+    }
+}
+
+/// HAVING of a SELECT without groups is one more condition on its rows.
+fn without_groups(select: &mut Select) {
     let has_keys = match &select.group_by {
         GroupByExpr::All(_) => true,
         GroupByExpr::Expressions(keys, modifiers) => !keys.is_empty() || !modifiers.is_empty(),

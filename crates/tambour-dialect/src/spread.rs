@@ -2,6 +2,7 @@
 //! NULL and ClickHouse's NaN; where a value is infinite or NaN, ClickHouse's variances are 0. And averages of pairs, where a value is infinite.
 
 use super::call::{arguments, call, choice, is_null, rename, rewrite_plain, set_arguments};
+use super::combinator::{Mark, split_mark};
 use crate::marks::Otherwise;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Function, Value};
 
@@ -48,12 +49,14 @@ fn one_if_x_varies(squares: &Expr, nothing: Expr, otherwise: Expr) -> Expr {
 fn average_of_pairs(function: &Function, is_of_first: bool) -> Option<Expr> {
     let mut average = function.clone();
     let [first, second] = arguments(&mut average)?.try_into().ok()?;
+    let (first, mark) = split_mark(first);
+    let mark = mark.unwrap_or_else(|| Mark::new(Otherwise::Usual));
     let (averaged, other) = if is_of_first { (first, second) } else { (second, first) };
     let zero = || Box::new(Expr::value(Value::Number("0.0".to_owned(), false)));
     let op = BinaryOperator::Multiply;
     // Only numbers have a product.
     let product = Expr::BinaryOp {
-        left: Box::new(Expr::Nested(Box::new(other))),
+        left: Box::new(Expr::Nested(Box::new(other.clone()))),
         op: op.clone(),
         right: zero(),
     };
@@ -73,7 +76,7 @@ fn average_of_pairs(function: &Function, is_of_first: bool) -> Option<Expr> {
     rename(&mut first, "any_value");
     // Only numbers have an average, and NULL without a type has none.
     let averaged = if is_null(&averaged) { float } else { averaged };
-    set_arguments(&mut average, vec![averaged]);
+    set_arguments(&mut average, vec![mark.beside(other).around(averaged)]);
     rename(&mut average, "avg");
     let nothing = Expr::BinaryOp { left: Box::new(Expr::Function(first)), op, right: zero() };
     Some(Expr::Nested(Box::new(Expr::BinaryOp {

@@ -536,7 +536,7 @@ fn wide_type(
     }
 }
 
-/// Integers of 128 and 256 bits; those that do not fit wrap around, texts are refused.
+/// Integers of 128 and 256 bits; those that do not fit wrap around, Decimals and texts are refused.
 fn wide(
     call: &Call,
     operand: &Operand,
@@ -552,6 +552,7 @@ fn wide(
         _ => (256, false),
     };
     let texts = is_text(&operand.data_type).then(|| Texts::of(values));
+    let is_decimal = matches!(operand.data_type, DataType::Decimal { .. });
     let mut numbers: Vec<Option<i256>> = Vec::with_capacity(values.len());
     let whole = if texts.is_some() { Vec::new() } else { whole_numbers(call, values)? };
     for row in 0..values.len() {
@@ -570,6 +571,10 @@ fn wide(
             }
             None => whole.get(row).copied().map(|number| wrapped(number, bits, is_signed)),
         };
+        let is_beyond = |number: i256| found != Some(number) || !is_signed && number.is_negative();
+        if is_decimal && whole.get(row).copied().is_some_and(is_beyond) {
+            return Err(call.value_error(row, format!("the value does not fit {target}")));
+        }
         numbers.push(match (found, failure) {
             (Some(number), _) => Some(number),
             (None, Failure::Zero) => Some(i256::ZERO),

@@ -9,6 +9,7 @@
 pub mod aggregates;
 mod answers;
 pub mod arrival;
+mod counts;
 mod doubled;
 pub mod exec;
 pub mod groups;

@@ -15,6 +15,7 @@ mod wide;
 use crate::aggregates::narrow::SumsOfNarrow;
 use crate::answers::AnswersFromStatistics;
 use crate::arrival::OrderOfArrival;
+use crate::counts::WithoutDistinct;
 use crate::doubled::WithoutDoubled;
 use crate::exec::ends::EndsOfParts;
 use crate::exec::estimates::EstimatesOfJoins;
@@ -49,7 +50,8 @@ use std::sync::Arc;
 /// are in their places and before operators are made to yield.
 pub fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let engines = PhysicalOptimizer::new().rules.into_iter();
-    let mut rules: Vec<_> = engines.map(WithoutDoubled::around).collect();
+    let engines = engines.map(WithoutDoubled::around).map(WithoutDistinct::around);
+    let mut rules: Vec<_> = engines.collect();
     let place = rules.iter().position(|rule| rule.name() == "EnsureCooperative");
     let place = place.unwrap_or(rules.len());
     rules.insert(place, Arc::new(LateColumns));

@@ -14,12 +14,12 @@ use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, JoinType, ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
-use datafusion::functions::expr_fn::coalesce;
+use datafusion::functions::expr_fn::{coalesce, nullif};
 use datafusion::logical_expr::expr::WindowFunctionDefinition;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, Join, LogicalPlan, Projection, ReturnFieldArgs,
+    Aggregate, ColumnarValue, Expr, ExprSchemable, Join, LogicalPlan, Projection, ReturnFieldArgs,
     ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility, lit,
 };
 use std::collections::HashMap;
@@ -53,10 +53,12 @@ pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPl
             }
             _ => Vec::new(),
         };
-        if values.iter().all(Option::is_none) {
+        let schema = Arc::clone(plan.schema());
+        let (plan, is_unmarked) = without_marks(plan)?;
+        if values.iter().all(Option::is_none) && !is_unmarked {
             return Ok(Transformed::yes(plan));
         }
-        with(plan, &values).map(Transformed::yes)
+        with(plan, &schema, &values).map(Transformed::yes)
     })?;
     Ok(plan)
 }
@@ -86,26 +88,42 @@ fn before_defaults(name: &str) -> String {
     format!("{name}{JOINED}")
 }
 
-/// What stands for NULL in a column.
+/// What stands for another value in a column.
 #[derive(Clone, Debug)]
-struct Value {
-    literal: Expr,
-    field: Option<FieldRef>,
+enum Value {
+    /// A literal for NULL, and the field that it has, if that says more than its Arrow type.
+    ForNull { literal: Expr, field: Option<FieldRef> },
+    /// NULL for 0.
+    NullForZero,
 }
 
 impl Value {
+    fn plain(literal: Expr) -> Self {
+        Self::ForNull { literal, field: None }
+    }
+
     fn of(field: &FieldRef) -> Result<Self> {
         // A zero of whatever width: counts lose their sign only later.
         let is_integer = integer(field).is_some() && bare_type(field) != Some(DataType::Ipv4);
         if is_integer {
-            return Ok(Self { literal: lit(0_i64), field: None });
+            return Ok(Self::plain(lit(0_i64)));
         }
         // The same of an array, whose items may be numbers that are written out.
         if matches!(field.data_type(), ArrowType::List(_)) {
             let nothing = ScalarValue::new_list(&[], &ArrowType::Null, false);
-            return Ok(Self { literal: lit(ScalarValue::List(nothing)), field: None });
+            return Ok(Self::plain(lit(ScalarValue::List(nothing))));
         }
-        Ok(Self { literal: default::literal(field)?, field: Some(Arc::clone(field)) })
+        Ok(Self::ForNull { literal: default::literal(field)?, field: Some(Arc::clone(field)) })
+    }
+
+    /// The column with this value put in.
+    fn instead(&self, column: Expr) -> Expr {
+        let Self::ForNull { literal, field } = self else { return nullif(column, lit(0_u64)) };
+        let chosen = coalesce(vec![column, literal.clone()]);
+        match field.as_ref().and_then(|field| bare_type(field)) {
+            Some(data_type) => Typed::call(chosen, &data_type),
+            None => chosen,
+        }
     }
 }
 
@@ -156,7 +174,13 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
     let otherwise = otherwise::of(first);
     // Whatever was asked, these are never NULL.
     let is_list = matches!(first.get_type(schema)?, ArrowType::List(_) | ArrowType::Map(..));
-    if otherwise == Some(Otherwise::Null) || otherwise.is_none() && !is_asked && !is_list {
+    if name == "count" {
+        // `uniqCombined` of NULLs alone is NULL; its arguments are beside the mark.
+        let is_null = otherwise == Some(Otherwise::Usual) && first.nullable(schema)?;
+        return Ok(is_null.then_some(Value::NullForZero));
+    }
+    let is_usual = matches!(otherwise, None | Some(Otherwise::Usual));
+    if otherwise == Some(Otherwise::Null) || is_usual && !is_asked && !is_list {
         return Ok(None);
     }
     // What is wrapped for the planner says nothing about NULLs.
@@ -186,11 +210,17 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
         let is_left = may_be_null || is_marked(&field) || is_marked(&result);
         return if is_left { Ok(None) } else { Value::of(&result).map(Some) };
     }
-    if field.is_nullable() && !is_list || matches!(name, "count" | "grouping") {
+    let is_nullable = match arguments.get(1..) {
+        Some(others) if !is_own => {
+            let others = others.iter().map(|it| it.nullable(schema));
+            field.is_nullable() || others.collect::<Result<Vec<_>>>()?.contains(&true)
+        }
+        _ => field.is_nullable(),
+    };
+    if is_nullable && !is_list || name == "grouping" {
         return Ok(None);
     }
-    let plain =
-        |value: ScalarValue| Ok(Some(Value { literal: Expr::Literal(value, None), field: None }));
+    let plain = |value: ScalarValue| Ok(Some(Value::plain(Expr::Literal(value, None))));
     if otherwise == Some(Otherwise::Default)
         && result.data_type().is_floating()
         && name != "quantileExact"
@@ -240,19 +270,41 @@ fn all_ones(data_type: &ArrowType) -> Result<ScalarValue> {
     bits.cast_to(data_type)
 }
 
-/// A projection above a node that has values in the place of NULLs.
-fn with(plan: LogicalPlan, values: &[Option<Value>]) -> Result<LogicalPlan> {
+/// Takes the marks off counts, before an alias in the place of the mark hides them from the engine's rules; true if there were any.
+fn without_marks(plan: LogicalPlan) -> Result<(LogicalPlan, bool)> {
+    let LogicalPlan::Aggregate(mut node) = plan else { return Ok((plan, false)) };
+    let mut is_changed = false;
+    for expr in &mut node.aggr_expr {
+        if let Expr::AggregateFunction(call) = expr
+            && call.func.name() == "count"
+            && let [Expr::ScalarFunction(mark)] = call.params.args.as_mut_slice()
+            && Otherwise::of_mark(mark.name()).is_some()
+        {
+            mark.args.truncate(1);
+            call.params.args = std::mem::take(&mut mark.args);
+            is_changed = true;
+        }
+    }
+    if !is_changed {
+        return Ok((LogicalPlan::Aggregate(node), false));
+    }
+    let node = Aggregate::try_new(node.input, node.group_expr, node.aggr_expr)?;
+    Ok((LogicalPlan::Aggregate(node), true))
+}
+
+/// A projection above a node that has values in the place of NULLs, with the names of a schema.
+fn with(plan: LogicalPlan, names: &DFSchema, values: &[Option<Value>]) -> Result<LogicalPlan> {
     let schema = Arc::clone(plan.schema());
-    let shown = schema.iter().enumerate().filter(|(_, (_, field))| !is_number_of_set(field.name()));
+    let shown = names.iter().enumerate().filter(|(_, (_, field))| !is_number_of_set(field.name()));
     let columns = shown.map(|(index, (qualifier, field))| {
-        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-        let Some(Some(value)) = values.get(index) else { return Ok(column) };
-        let chosen = coalesce(vec![column, value.literal.clone()]);
-        let named = value.field.as_ref().and_then(|field| bare_type(field));
-        let chosen = match named {
-            Some(data_type) => Typed::call(chosen, &data_type),
-            None => chosen,
+        let (from, given) = schema.qualified_field(index);
+        let column = Expr::Column(Column::new(from.cloned(), given.name()));
+        let Some(Some(value)) = values.get(index) else {
+            let is_same = (from, given.name()) == (qualifier, field.name());
+            let named = || column.clone().alias_qualified(qualifier.cloned(), field.name());
+            return Ok(if is_same { column } else { named() });
         };
+        let chosen = value.instead(column);
         Ok(chosen.alias_qualified(qualifier.cloned(), field.name()))
     });
     let mut columns = columns.collect::<Result<Vec<_>>>()?;

@@ -329,6 +329,7 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
         Expr::ScalarFunction(call) if call.name() == "toTypeName" => shown::type_name(call, schema),
         Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
         Expr::ScalarFunction(mut call) if Otherwise::of_mark(call.name()).is_some() => {
+            call.args.truncate(1);
             let Some(inner) = call.args.pop() else { return plan_err!("it takes an argument") };
             Ok(Transformed::yes(inner))
         }

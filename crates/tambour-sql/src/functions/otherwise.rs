@@ -24,12 +24,12 @@ pub(super) fn of(argument: &Expr) -> Option<Otherwise> {
 /// The marks around values as functions: these, and [`JOINED`].
 pub(super) fn marks() -> impl Iterator<Item = ScalarUDF> {
     Otherwise::ALL.map(Otherwise::mark).into_iter().chain([JOINED]).map(|name| {
-        let signature = Signature::any(1, Volatility::Immutable);
+        let signature = Signature::variadic_any(Volatility::Immutable);
         ScalarUDF::new_from_impl(Mark { name, signature })
     })
 }
 
-/// Its argument.
+/// Its first argument, which may be NULL if any of them may be.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Mark {
     name: &'static str,
@@ -47,15 +47,18 @@ impl ScalarUDFImpl for Mark {
         plan_err!("the type is that of the argument")
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        let [only] = args.arg_fields else { return plan_err!("it takes one argument") };
-        if self.name == Otherwise::Null.mark() && matches!(only.data_type(), ArrowType::List(_)) {
+        let [first, others @ ..] = args.arg_fields else {
+            return plan_err!("it takes an argument");
+        };
+        let is_nullable = first.is_nullable() || others.iter().any(|it| it.is_nullable());
+        if self.name == Otherwise::Null.mark() && matches!(first.data_type(), ArrowType::List(_)) {
             return plan_err!("-OrNull does not take arrays, which cannot be NULL");
         }
-        let field = Field::new(self.name(), only.data_type().clone(), only.is_nullable());
-        Ok(Arc::new(field.with_metadata(only.metadata().clone())))
+        let field = Field::new(self.name(), first.data_type().clone(), is_nullable);
+        Ok(Arc::new(field.with_metadata(first.metadata().clone())))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [only] = args.args.as_slice() else { return exec_err!("it takes one argument") };
-        Ok(only.clone())
+        let [first, ..] = args.args.as_slice() else { return exec_err!("it takes an argument") };
+        Ok(first.clone())
     }
 }

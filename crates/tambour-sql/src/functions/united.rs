@@ -42,12 +42,19 @@ pub(super) fn columns(plan: LogicalPlan) -> Result<LogicalPlan> {
     let count = union.schema.fields().len();
     let common = (0..count).map(|place| common(union, place)).collect::<Result<Vec<_>>>()?;
     let names: Vec<_> = (0..count).map(|place| variant(union, place)).collect();
-    if common.iter().all(|it| *it == Common::Same) && names.iter().all(Option::is_none) {
-        let union = Union { inputs: union.inputs.clone(), schema: schema_of(union)? };
-        return Ok(LogicalPlan::Union(union));
+    let is_same = common.iter().all(|it| *it == Common::Same);
+    let mut inputs = union.inputs.clone();
+    if !is_same {
+        let made = inputs.iter().map(|input| converted(input, &common).map(Arc::new));
+        inputs = made.collect::<Result<_>>()?;
     }
-    let inputs = union.inputs.iter().map(|input| converted(input, &common).map(Arc::new));
-    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    let shared: Vec<_> = (0..count).map(|place| shared(&inputs, place)).collect();
+    let named = inputs.iter().map(|input| named(input, &shared));
+    let inputs = named.collect::<Result<Vec<_>>>()?;
+    if is_same && names.iter().all(Option::is_none) {
+        let schema = schema_of(union, &inputs)?;
+        return Ok(LogicalPlan::Union(Union { inputs, schema }));
+    }
     let made = LogicalPlan::Union(Union::try_new_with_loose_types(inputs)?);
     if names.iter().all(Option::is_none) {
         return Ok(made);
@@ -71,13 +78,48 @@ fn variant(union: &Union, place: usize) -> Option<Vec<DataType>> {
     (!is_one).then_some(types)
 }
 
+/// The name of a column's type, if that is the same in all inputs but for Nullable and LowCardinality: the engine takes the name
+/// of one input when it plans a union, and that of another when it runs it.
+fn shared(inputs: &[Arc<LogicalPlan>], place: usize) -> Option<String> {
+    let fields: Vec<_> = inputs.iter().map(|it| it.schema().field(place)).collect();
+    let mut names = fields.iter().map(|it| it.metadata().get(TYPE_KEY));
+    let first = names.next()?;
+    if names.all(|it| it == first) {
+        return None;
+    }
+    let mut types = fields.iter().map(|it| bare_type(it));
+    let data_type = types.next()??;
+    let is_one = is_plain(&data_type) && types.all(|it| it.as_ref() == Some(&data_type));
+    let may_be_null = fields.iter().any(|it| it.is_nullable());
+    let data_type = if may_be_null { data_type.made_nullable() } else { data_type.clone() };
+    is_one.then(|| data_type.to_string())
+}
+
+/// An input whose columns have these names of types, where there is one.
+fn named(input: &Arc<LogicalPlan>, names: &[Option<String>]) -> Result<Arc<LogicalPlan>> {
+    if names.iter().all(Option::is_none) {
+        return Ok(Arc::clone(input));
+    }
+    let columns = input.schema().iter().zip(names).map(|((qualifier, field), name)| {
+        let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
+        let has_it = field.metadata().get(TYPE_KEY) == name.as_ref();
+        let Some(name) = name.clone().filter(|_| !has_it) else { return column };
+        Typed::of_name(column, name).alias_qualified(qualifier.cloned(), field.name())
+    });
+    let shown = Projection::try_new(columns.collect(), Arc::clone(input))?;
+    Ok(Arc::new(LogicalPlan::Projection(shown)))
+}
+
 /// The schema of a union whose inputs have other types than when it was planned.
-fn schema_of(union: &Union) -> Result<DFSchemaRef> {
+fn schema_of(union: &Union, inputs: &[Arc<LogicalPlan>]) -> Result<DFSchemaRef> {
     let fields = union.schema.iter().enumerate().map(|(place, (qualifier, field))| {
-        let same = union.inputs.iter().map(|input| input.schema().field(place));
+        let same = inputs.iter().map(|input| input.schema().field(place));
         let mut present = same.filter(|it| !it.data_type().is_null());
         let Some(first) = present.next() else { return (qualifier.cloned(), Arc::clone(field)) };
-        let typed = field.as_ref().clone().with_data_type(first.data_type().clone());
+        let mut typed = field.as_ref().clone().with_data_type(first.data_type().clone());
+        if present.all(|it| it.metadata() == first.metadata()) {
+            typed.set_metadata(first.metadata().clone());
+        }
         (qualifier.cloned(), Arc::new(typed))
     });
     let metadata = union.schema.metadata().clone();
