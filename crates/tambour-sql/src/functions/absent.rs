@@ -8,7 +8,7 @@ use super::keep::is_number_of_set;
 use super::literal::bare_type;
 use super::otherwise;
 use super::typed::Typed;
-use super::{average, default};
+use super::{average, default, scalar};
 use crate::walk::{Walk, everywhere};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::Transformed;
@@ -22,7 +22,6 @@ use datafusion::logical_expr::{
     Aggregate, ColumnarValue, Expr, ExprSchemable, Join, LogicalPlan, Projection, ReturnFieldArgs,
     ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility, lit,
 };
-use std::collections::HashMap;
 use std::sync::Arc;
 use tambour_dialect::Switches;
 use tambour_dialect::marks::{JOINED, Otherwise};
@@ -95,6 +94,8 @@ enum Value {
     ForNull { literal: Expr, field: Option<FieldRef> },
     /// NULL for 0.
     NullForZero,
+    /// An empty array for NULL, whatever the types of its items are.
+    EmptyForNull,
 }
 
 impl Value {
@@ -118,7 +119,14 @@ impl Value {
 
     /// The column with this value put in.
     fn instead(&self, column: Expr) -> Expr {
-        let Self::ForNull { literal, field } = self else { return nullif(column, lit(0_u64)) };
+        let (literal, field) = match self {
+            Self::ForNull { literal, field } => (literal, field),
+            Self::NullForZero => return nullif(column, lit(0_u64)),
+            Self::EmptyForNull => {
+                let called = scalar::call("assumeNotNull", vec![column.clone()]);
+                return called.unwrap_or(column);
+            }
+        };
         let chosen = coalesce(vec![column, literal.clone()]);
         match field.as_ref().and_then(|field| bare_type(field)) {
             Some(data_type) => Typed::call(chosen, &data_type),
@@ -205,10 +213,7 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
             }
             _ => field.is_nullable(),
         };
-        let may_be_null = may_be_null && !is_own;
-        // A type of ClickHouse's own inside of the array would be lost between the two.
-        let is_left = may_be_null || is_marked(&field) || is_marked(&result);
-        return if is_left { Ok(None) } else { Value::of(&result).map(Some) };
+        return Ok((is_own || !may_be_null).then_some(Value::EmptyForNull));
     }
     let is_nullable = match arguments.get(1..) {
         Some(others) if !is_own => {
@@ -245,18 +250,6 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
             "aggregate_functions_null_for_empty = 0 does not cover {other}: what it gives for no rows is not known"
         ),
     }
-}
-
-/// True if a field, or one inside of it, says more than its Arrow type does.
-fn is_marked(field: &Field) -> bool {
-    let is_number = integer(field).is_some() && bare_type(field) != Some(DataType::Ipv4);
-    let plain = field.clone().with_metadata(HashMap::new());
-    !is_number && bare_type(&plain) != bare_type(field)
-        || match field.data_type() {
-            ArrowType::List(item) | ArrowType::Map(item, _) => is_marked(item),
-            ArrowType::Struct(fields) => fields.iter().any(|field| is_marked(field)),
-            _ => false,
-        }
 }
 
 /// The integer whose bits are all set.
