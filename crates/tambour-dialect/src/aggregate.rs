@@ -391,7 +391,10 @@ fn sum_count(function: &mut Function, written: &str) -> Result<Expr, DialectErro
     }
     let is_or_null = list.first().and_then(combinator::mark_of) == Some(Otherwise::Null);
     let mut number = function.clone();
-    set_arguments(&mut number, list.iter().cloned().map(|it| combinator::split_mark(it).0).collect());
+    set_arguments(
+        &mut number,
+        list.iter().cloned().map(|it| combinator::split_mark(it).0).collect(),
+    );
     rename(&mut number, "count");
     let otherwise = if is_or_null { Otherwise::Null } else { Otherwise::Own };
     let own = |it| combinator::Mark::new(otherwise).around(combinator::split_mark(it).0);

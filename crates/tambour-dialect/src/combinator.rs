@@ -181,7 +181,11 @@ fn or_default(function: &mut Function, base: &str, written: &str) -> Result<Expr
         let instead = format!("write {taken}OrDefaultIf, which is the default if no row is taken");
         return Err(refused(written, &instead));
     }
-    if taken == Some("sumCount") || super::gathered::may_be_nan(taken.unwrap_or(base)) || base.starts_with("groupBit") || base.contains("Matrix") {
+    if taken == Some("sumCount")
+        || super::gathered::may_be_nan(taken.unwrap_or(base))
+        || base.starts_with("groupBit")
+        || base.contains("Matrix")
+    {
         return Err(refused(written, "its default is not the one of ClickHouse"));
     }
     let list = arguments(function).unwrap_or_default();

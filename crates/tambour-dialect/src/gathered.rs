@@ -2,8 +2,8 @@
 //! Of several arguments tuples are gathered. Rows with a NULL are left out. The reducing functions are the store's, and know no
 //! engine.
 
-use super::call::{arguments, call, choice, name};
 use super::aggregate::never_null;
+use super::call::{arguments, call, choice, name};
 use super::combinator::{mark_of, marked, tuple_of};
 use super::refused;
 use crate::DialectError;

@@ -6,6 +6,7 @@
 use super::lexical::{is_keyword, is_word, next};
 use super::{call, ends, refused};
 use crate::DialectError;
+use crate::marks::APART;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, Ident, LimitClause, Offset, OffsetRows, OrderBy, OrderByExpr,
     OrderByKind, Query, Select, SelectItem, SetExpr, Value, WindowFrame, WindowFrameBound,
@@ -170,7 +171,8 @@ pub(super) fn translate(query: &mut Query) -> Result<(), DialectError> {
         return Err(refused("LIMIT ... WITH TIES without ORDER BY", "name the order"));
     }
     let keys = if has_ties { Vec::new() } else { keys };
-    let keys = keys.into_iter().map(|key| ordinal(key, select)).collect::<Result<Vec<_>, _>>()?;
+    let apart = |key| Ok(Expr::Function(call::call(APART, vec![ordinal(key, select)?])));
+    let keys = keys.into_iter().map(apart).collect::<Result<Vec<_>, DialectError>>()?;
     let row = over("row_number", keys.clone(), order.clone());
     let condition =
         match ends::kept(limit, offset, &row, &ends::total(keys.clone()), !keys.is_empty())? {

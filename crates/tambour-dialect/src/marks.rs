@@ -90,6 +90,9 @@ impl Otherwise {
 /// `join_use_nulls` says.
 pub const JOINED: &str = "\u{1f}joined";
 
+/// The name of the function around a key of LIMIT BY, which has two zeros where PARTITION BY has one.
+pub const APART: &str = "\u{1f}apart";
+
 /// The name of the function that gives the first of its arrays, if all of them have the same length.
 pub const ALIGNED: &str = "\u{1f}aligned";
 

@@ -1,8 +1,8 @@
 //! Counts of different values are not what the engine's statistics say: a constant column has one value there, also where that is
 //! NULL or there are no rows, and `count(DISTINCT NULL)` would be 1.
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::Result;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::config::ConfigOptions;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;

@@ -2,7 +2,7 @@
 //! ([`tambour_dialect`] writes them so), which need no lambda themselves.
 
 use super::literal::nameless;
-use super::scalar::EXACT;
+use super::scalar::{self, EXACT};
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt32Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::{cast, cast_with_options, concat, interleave, take, take_arrays};
@@ -47,6 +47,9 @@ pub(super) fn typed(call: HigherOrderFunction, schema: &DFSchema) -> Result<Tran
     // The arrays may have got their types just now.
     let call = Expr::HigherOrderFunction(call);
     let call = super::written::resolved(call.clone(), schema).map_or(call, |it| it.data);
+    let Expr::HigherOrderFunction(mut resolved) = call else { return Ok(Transformed::no(call)) };
+    let is_kept = keep_nullable(&mut resolved, schema)?;
+    let call = Expr::HigherOrderFunction(resolved);
     let Expr::HigherOrderFunction(resolved) = &call else { return Ok(Transformed::no(call)) };
     let body = resolved.args.iter().find_map(|it| match it {
         Expr::Lambda(lambda) => Some(&lambda.body),
@@ -56,7 +59,28 @@ pub(super) fn typed(call: HigherOrderFunction, schema: &DFSchema) -> Result<Tran
     let named = item.filter(|it| it.metadata().contains_key(TYPE_KEY));
     let data_type = named.and_then(|it| DataType::from_field(&it).ok());
     let list = data_type.map(|item| DataType::Array(Box::new(item)));
-    Ok(super::keep::typed(call, list))
+    let typed = super::keep::typed(call, list);
+    Ok(Transformed::new_transformed(typed.data, typed.transformed || is_kept))
+}
+
+/// Keeps that what a lambda gives may be NULL: the engine computes a `toNullable(1)` in it before the query runs, and a number is
+/// never NULL. True if the lambda was changed.
+fn keep_nullable(call: &mut HigherOrderFunction, schema: &DFSchema) -> Result<bool> {
+    let is_one =
+        |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if call.name() == "toNullable");
+    for argument in &mut call.args {
+        let Expr::Lambda(lambda) = argument else { continue };
+        let body = &lambda.body;
+        if !is_one(body)
+            && body.exists(|it| Ok(is_one(it)))?
+            && nameless(body, schema)?.is_nullable()
+        {
+            let kept = scalar::call("toNullable", vec![body.as_ref().clone()]);
+            *lambda.body = kept.unwrap_or_else(|| body.as_ref().clone());
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A rule after all others, which may have changed the types of arrays: parameters of lambdas get those of the items once more.

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use std::sync::Arc;
-use tambour_dialect::marks::{JOINED, Otherwise};
+use tambour_dialect::marks::{APART, JOINED, Otherwise};
 
 /// What the argument of an aggregate is marked with.
 pub(super) fn of(argument: &Expr) -> Option<Otherwise> {
@@ -21,9 +21,9 @@ pub(super) fn of(argument: &Expr) -> Option<Otherwise> {
     Otherwise::of_mark(call.name())
 }
 
-/// The marks around values as functions: these, and [`JOINED`].
+/// The marks around values as functions: these, [`JOINED`], and [`APART`].
 pub(super) fn marks() -> impl Iterator<Item = ScalarUDF> {
-    Otherwise::ALL.map(Otherwise::mark).into_iter().chain([JOINED]).map(|name| {
+    Otherwise::ALL.map(Otherwise::mark).into_iter().chain([JOINED, APART]).map(|name| {
         let signature = Signature::variadic_any(Volatility::Immutable);
         ScalarUDF::new_from_impl(Mark { name, signature })
     })

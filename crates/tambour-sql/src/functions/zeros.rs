@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
     Projection, Window, cast, lit,
 };
 use std::sync::Arc;
+use tambour_dialect::marks::APART;
 use tambour_part::types::DataType;
 
 /// The pass over a node.
@@ -328,7 +329,7 @@ fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     back(LogicalPlan::Aggregate(bits), &wanted).map(Transformed::yes)
 }
 
-/// PARTITION BY sorts there, and takes the zeros for one.
+/// PARTITION BY sorts there, and takes the zeros for one; LIMIT BY, whose keys are marked, does not.
 fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
     let schema = Arc::clone(window.input.schema());
     let mut is_changed = false;
@@ -338,6 +339,13 @@ fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
             let Expr::WindowFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
             let before = call.params.partition_by.clone();
             for key in &mut call.params.partition_by {
+                if let Expr::ScalarFunction(mark) = key
+                    && mark.name() == APART
+                    && let Some(inner) = mark.args.pop()
+                {
+                    *key = inner;
+                    continue;
+                }
                 let field = field_of(key, &schema)?;
                 if !field.data_type().is_floating() && !holds_floats(field.data_type()) {
                     continue;
