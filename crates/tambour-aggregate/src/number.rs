@@ -118,12 +118,16 @@ fn entropy_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
 fn moments(call: &Call, power: i32, taken: usize) -> Result<ArrayRef, FunctionError> {
     folded(call, |values| {
         let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let moment = |power: i32| values.iter().map(|it| (it - mean).powi(power)).sum::<f64>();
-        let freedom = count - taken as f64;
-        let variance = if freedom > 0.0 { moment(2) / freedom } else { f64::NAN };
-        if variance > 0.0 {
-            moment(power) / count / variance.powf(f64::from(power) / 2.0)
+        let sum = |power: i32| values.iter().map(|it| it.powi(power)).sum::<f64>();
+        let (first, second, third) = (sum(1), sum(2), sum(3));
+        let variance = (second - first * first / count) / (count - taken as f64);
+        let inner = match power {
+            3 => 3.0 * second - 2.0 * first * first / count,
+            _ => 4.0 * third - (6.0 * second - 3.0 * first * first / count) * first / count,
+        };
+        let moment = (sum(power) - inner * first / count) / count;
+        if values.len() > taken && variance > 0.0 {
+            moment / variance.powf(f64::from(power) / 2.0)
         } else {
             f64::NAN
         }

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     Interval, ObjectName, ObjectNamePart, UnaryOperator, Value,
 };
 
-/// Functions that DataFusion has under another name.
+/// Functions that DataFusion has under another name, and those whose names have capital letters in it.
 const RENAMED: &[(&str, &str)] = &[
     ("ifNull", "coalesce"),
     ("tuple", "struct"),
@@ -28,12 +28,17 @@ const RENAMED: &[(&str, &str)] = &[
     ("covarPopStable", "covar_pop"),
     ("covarSampStable", "covar_samp"),
     ("corrStable", "corr"),
-    ("stddevPop", "stddev_pop"),
-    ("stddevSamp", "stddev"),
-    ("varPop", "var_pop"),
-    ("varSamp", "var"),
-    ("covarPop", "covar_pop"),
-    ("covarSamp", "covar_samp"),
+    ("corr", "corrOfSums"),
+    ("stddevPop", "stddevPop"),
+    ("stddevSamp", "stddevSamp"),
+    ("varPop", "varPop"),
+    ("varSamp", "varSamp"),
+    ("covarPop", "covarPop"),
+    ("covarSamp", "covarSamp"),
+    ("skewPop", "skewPop"),
+    ("skewSamp", "skewSamp"),
+    ("kurtPop", "kurtPop"),
+    ("kurtSamp", "kurtSamp"),
     ("groupBitAnd", "bit_and"),
     ("groupBitOr", "bit_or"),
     ("groupBitXor", "bit_xor"),

@@ -61,10 +61,6 @@ const ALL: &[Gathered] = &[
     one("uniqUpTo", "reduceUniqUpTo", Some("5")),
     one("anyHeavy", "reduceAnyHeavy", None),
     one("singleValueOrNull", "reduceSingleValueOrNull", None),
-    one("skewPop", "reduceSkewPop", None),
-    one("skewSamp", "reduceSkewSamp", None),
-    one("kurtPop", "reduceKurtPop", None),
-    one("kurtSamp", "reduceKurtSamp", None),
     one("entropy", "reduceEntropy", None),
     one("sumKahan", "reduceSumKahan", None),
     one("deltaSum", "reduceDeltaSum", None),
@@ -138,6 +134,14 @@ const ALL: &[Gathered] = &[
     },
 ];
 
+/// Reducers of arrays whose aggregates are not made of arrays.
+const OF_ARRAYS: &[Gathered] = &[
+    one("skewPop", "reduceSkewPop", None),
+    one("skewSamp", "reduceSkewSamp", None),
+    one("kurtPop", "reduceKurtPop", None),
+    one("kurtSamp", "reduceKurtSamp", None),
+];
+
 fn find(written: &str) -> Option<&'static Gathered> {
     ALL.iter().find(|gathered| gathered.name == written)
 }
@@ -163,8 +167,6 @@ const OF_NOTHING: &[&str] = &["groupArray", "groupUniqArray", "uniqUpTo", "topK"
 /// True for those that are a NaN of no values, or arrays, where -OrDefault would be something else.
 pub(super) fn may_be_nan(written: &str) -> bool {
     const OF_GATHERED: &[&str] = &[
-        "skew",
-        "kurt",
         "simpleLinear",
         "avgWeighted",
         "boundingRatio",
@@ -326,6 +328,7 @@ pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, DialectErr
     let Some((mut aggregate, parameters)) = named(&text) else {
         return Err(wrong("its parameters must be numbers"));
     };
+    let find = |name: &str| find(name).or_else(|| OF_ARRAYS.iter().find(|it| it.name == name));
     let is_known = |name: &str| plain_reducer(name).is_some() || find(name).is_some();
     if let Some(base) = aggregate.strip_suffix("If").filter(|base| is_known(base))
         && let Some(condition) = arrays.pop().filter(|_| !arrays.is_empty())

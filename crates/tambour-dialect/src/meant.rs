@@ -256,12 +256,12 @@ fn of_unix_time(written: &str, list: Vec<Expr>) -> Result<Expr, DialectError> {
     let Some(seconds) = list.next() else {
         return Err(refused(format!("{written}()"), "it takes a number of seconds"));
     };
-    let seconds = Expr::Function(call("toInt64", vec![seconds]));
-    let instant = Expr::Function(call("toDateTime", vec![seconds]));
     let rest: Vec<Expr> = list.collect();
     if rest.is_empty() {
-        return Ok(instant);
+        let seconds = Expr::Function(call("toInt64", vec![seconds]));
+        return Ok(Expr::Function(call("toDateTime", vec![seconds])));
     }
+    let instant = Expr::Function(call("formattedMoment", vec![seconds]));
     let all = std::iter::once(instant).chain(rest).collect();
     Ok(Expr::Function(call("formatDateTime", all)))
 }

@@ -127,7 +127,7 @@ pub(super) fn rewrite(function: &mut Function, name: &str) -> Result<Option<Expr
 fn joda(all: Vec<Expr>) -> Option<Expr> {
     let mut all = all.into_iter();
     let (seconds, pattern) = (all.next()?, all.next()?);
-    let time = Expr::Function(super::call::call("toDateTime", vec![seconds]));
+    let time = Expr::Function(super::call::call("formattedMoment", vec![seconds]));
     let arguments = [time, pattern].into_iter().chain(all).collect();
     Some(Expr::Function(super::call::call("formatDateTimeInJodaSyntax", arguments)))
 }

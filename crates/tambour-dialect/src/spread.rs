@@ -8,13 +8,9 @@ use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Function, Value};
 
 /// Aggregates that may be NaN of rows that there are, and one that is NULL only if there are none.
 const LONE: &[(&str, &str)] = &[
-    ("varSamp", "var_pop"),
     ("varSampStable", "var_pop"),
-    ("stddevSamp", "var_pop"),
     ("stddevSampStable", "var_pop"),
-    ("covarSamp", "covar_pop"),
     ("covarSampStable", "covar_pop"),
-    ("corr", "covar_pop"),
     ("corrStable", "covar_pop"),
     ("regr_slope", "covar_pop"),
     ("regr_intercept", "covar_pop"),
@@ -22,8 +18,7 @@ const LONE: &[(&str, &str)] = &[
 ];
 
 /// Aggregates that are 0 where they would be NaN.
-const NEVER_NAN: &[&str] =
-    &["varPop", "varSamp", "stddevPop", "stddevSamp", "regr_sxx", "regr_syy"];
+const NEVER_NAN: &[&str] = &["regr_sxx", "regr_syy"];
 
 /// For an aggregate that is NaN, and not NULL, of some rows: one that is NULL of the same rows, and never NaN of none.
 pub(super) fn witness(name: &str) -> Option<&'static str> {

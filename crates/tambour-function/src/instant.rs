@@ -1,5 +1,7 @@
 //! Conversions to dates and instants: `toDate`, `toDateTime`, `toUnixTimestamp`.
 
+use super::access::type_at;
+use super::arithmetic::integer;
 use super::civil;
 use super::conversion::Source;
 use super::moment::{
@@ -8,7 +10,7 @@ use super::moment::{
 use super::numbers::Numbers;
 use super::value::parse;
 use super::zone::{Clock, Fixed, Zone, with_clock};
-use super::{Call, Function, Signature, expect_count, wrong};
+use super::{Call, Function, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::types::{Date32Type, TimestampSecondType, UInt32Type};
 use arrow_array::{ArrayRef, Int64Array, PrimitiveArray};
@@ -35,12 +37,45 @@ pub(super) const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The same by a name that keys do not have.
-pub(super) const OF_QUERIES: &[Function] = &[Function::new(
-    "toDateTime32",
-    |n, s| convert_type(n, s, |zone| DataType::DateTime { zone }),
-    to_date_time,
-)];
+/// The same by a name that keys do not have, and what formats take.
+pub(super) const OF_QUERIES: &[Function] = &[
+    Function::new(
+        "toDateTime32",
+        |n, s| convert_type(n, s, |zone| DataType::DateTime { zone }),
+        to_date_time,
+    ),
+    Function::new("formattedMoment", formatted_type, formatted),
+];
+
+/// What `fromUnixTimestamp(x, format)` writes: dates and times as they are, integers as seconds, of 32 bits without a sign or of 64.
+fn formatted_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    expect_count(name, s, 1..=1)?;
+    let given = bare(type_at(s, 0));
+    match given {
+        DataType::Int64 | DataType::UInt64 => Ok(DataType::DateTime64 { precision: 0, zone: None }),
+        other if integer(other).is_some() => Ok(DataType::DateTime { zone: None }),
+        DataType::Date | DataType::Date32 => Ok(given.clone()),
+        DataType::DateTime { .. } | DataType::DateTime64 { .. } => Ok(given.clone()),
+        other => Err(wrong("fromUnixTimestamp", format!("it takes seconds, not {other}"))),
+    }
+}
+
+fn formatted(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let Source::Numbers(numbers) = Source::of(call)? else { return call.values(0) };
+    let is_wide = matches!(call.result, DataType::DateTime64 { .. });
+    let first = i64::from(civil::FIRST_DAY) * civil::DAY;
+    let end = (i64::from(civil::LAST_DAY) + 1) * civil::DAY;
+    // Beyond the calendar ClickHouse takes the ends of one of two, by the sign of the type.
+    let second = |number: i64| match is_wide {
+        true => Some(number).filter(|it| (first..end).contains(it)),
+        false => Some(wrap_instant(number)),
+    };
+    let seconds: Int64Array = numbers.map(call, second)?;
+    if is_wide {
+        return from_ticks(seconds, call.result);
+    }
+    with_zone(seconds.unary::<_, TimestampSecondType>(|second| second), call.result)
+}
 
 fn convert_type(
     name: &'static str,

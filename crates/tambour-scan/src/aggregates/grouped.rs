@@ -24,6 +24,11 @@ pub(super) trait Grouped: GroupsAccumulator + Debug + Sized + Sync + 'static {
     fn result(types: &[DataType]) -> Result<DataType>;
     /// Names and types of the columns of states, for the type of the values.
     fn states(result: &DataType) -> Vec<(&'static str, DataType)>;
+    /// Takes rows of the only group there is.
+    fn update_whole(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let rows = values.first().map_or(0, Array::len);
+        self.update_batch(values, &vec![0; rows], None, 1)
+    }
     /// The value of a group without rows, if it is not NULL.
     fn of_nothing() -> Option<ScalarValue> {
         None
@@ -107,8 +112,7 @@ struct OneGroup<A>(A);
 
 impl<A: Grouped> Accumulator for OneGroup<A> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let rows = values.first().map_or(0, Array::len);
-        self.0.update_batch(values, &vec![0; rows], None, 1)
+        self.0.update_whole(values)
     }
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         let rows = states.first().map_or(0, Array::len);

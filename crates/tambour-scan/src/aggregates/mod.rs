@@ -2,7 +2,7 @@
 //!
 //! `sums` adds up a column once for many sums of it, `ordered` asks for the order of a subquery, `distinct` counts different
 //! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `listed` lists values in
-//! an order, `unique` lists different values, `narrow` adds up integers without a copy, `windows` hands on values of
+//! an order, `unique` lists different values, `narrow` adds up integers without a copy, `moments` makes variances of sums, `windows` hands on values of
 //! dictionaries. [`piled`] has all values of all groups, and `grouped` makes an aggregate of an accumulator.
 
 mod any;
@@ -10,6 +10,7 @@ mod distinct;
 mod first;
 mod grouped;
 mod listed;
+mod moments;
 pub(crate) mod narrow;
 pub mod ordered;
 pub mod piled;
@@ -33,16 +34,18 @@ use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Aggregates that rules put in the place of others. Nobody types their names.
-pub fn aggregates() -> [AggregateUDF; 6] {
-    [
+/// Aggregates that rules put in the place of others, whose names nobody types, and those of `moments`.
+pub fn aggregates() -> Vec<AggregateUDF> {
+    let mut all = vec![
         any::any(),
         distinct::count_bytes(),
         first::first(),
         listed::list(),
         narrow::narrow_sum(),
         unique::unique(),
-    ]
+    ];
+    all.extend(moments::all());
+    all
 }
 
 /// The functions of their arguments.
