@@ -50,7 +50,7 @@ ANY_ZERO = re.compile(r"quantileExact|toLowCardinality|groupArraySorted|topK|app
 PAST_FLOATS = re.compile(r"pow\(")
 NEARLY_PAST = 1e307
 # What is a float of whatever it is given.
-FLOATS = re.compile(r"((covar|corr|var|stddev)(Pop|Samp)?\w*|sinh|cosh|exp\d*|pow|tgamma)\(")
+FLOATS = re.compile(r"((covar|corr|var|stddev)(Pop|Samp)?\w*|sinh|cosh|exp\d*|pow|tgamma|regr_\w+)\(")
 
 OPERATORS = ["+", "-", "*", "/", "%", "=", "!=", "<", "<=", ">", ">=", "AND", "OR", "XOR", "DIV", "LIKE", "IN", "||", "IS DISTINCT FROM"]
 PREFIXES = ["-", "NOT "]

@@ -11,7 +11,7 @@ use super::widen::widens;
 use crate::TableError;
 use crate::schema::alter::{Action, Alter, Modification, Property, Spot, renamed, texts};
 use crate::schema::expression::Expression;
-use crate::schema::{ChooseCodec, ColumnDefinition, TableDefinition};
+use crate::schema::{ChooseCodec, ColumnDefinition, ColumnKind, TableDefinition};
 use arrow_array::RecordBatch;
 use std::path::Path;
 use std::sync::Arc;
@@ -74,6 +74,8 @@ impl Altered {
         let Draft { definition: after, origins, given } = draft;
         after.check()?;
         check_defaults(&after, &given)?;
+        // What cannot be read again would shut everybody out of the table.
+        TableDefinition::parse(&after.to_string())?;
         let altered = Self { before: before.clone(), after, origins };
         altered.check_types()?;
         Ok(altered)
@@ -247,6 +249,9 @@ impl Draft {
                 Ok(at) => {
                     let column = &mut self.definition.columns[at];
                     match property {
+                        Property::Default if column.clauses.kind != ColumnKind::Given => {
+                            return Err(wrong(name, "its expression is not a DEFAULT"));
+                        }
                         Property::Default => column.clauses.default = None,
                         Property::Comment => column.comment = None,
                         Property::Codec => column.codec = None,
@@ -380,6 +385,7 @@ impl Draft {
             }
             let column = &mut self.definition.columns[at];
             column.clauses.default.clone_from(&given.clauses.default);
+            column.clauses.kind = given.clauses.kind;
             self.given.push(name.clone());
         }
         let column = &mut self.definition.columns[at];

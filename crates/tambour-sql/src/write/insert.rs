@@ -1,11 +1,13 @@
 //! INSERT: the rows of a query into new parts.
 
-use super::literals::{self, Literals};
+use super::literals::{self, Literals, Run};
 use super::{of_table, rows};
 use crate::SqlError;
 use crate::context::Session;
 use crate::execution::Execution;
-use arrow::array::RecordBatch;
+use arrow::array::{AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, UInt64Type};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
 use std::path::Path;
@@ -18,6 +20,8 @@ use tambour_table::{Completion, Table};
 
 /// What errors call the rows that are added.
 const SOURCE: &str = "INSERT";
+/// Most runs of rows that are computed apart.
+const RUNS_MAX: usize = 10_000;
 
 impl Session {
     /// Adds the rows of a query to a table: all of them or none.
@@ -36,6 +40,7 @@ impl Session {
                  file whose name ends in .sql",
             ));
         };
+        check_constraints(name, definition)?;
         let takes = |kind| kind == ColumnKind::Given;
         let stored = definition.columns.iter().filter(|it| takes(it.clauses.kind));
         let all: Vec<Column> = stored.map(|it| it.column.clone()).collect();
@@ -49,7 +54,12 @@ impl Session {
             Rows::Query(query) => {
                 let source = match literals::of(query) {
                     Some(literals) => Source::Literals(literals),
-                    None => Source::Query(Box::new(self.query_of(query).await?.execute().await?)),
+                    None => match literals::runs(query) {
+                        Some(runs) => Source::Runs(self.computed(runs).await?),
+                        None => {
+                            Source::Query(Box::new(self.query_of(query).await?.execute().await?))
+                        }
+                    },
                 };
                 (given(&all, columns, source.width())?, source)
             }
@@ -60,6 +70,25 @@ impl Session {
         let columns = (definition, given.as_slice());
         let written = Self::store(name, insert, table.path(), columns, &mut source).await?;
         Ok(format!("{} inserted", rows(written.rows)))
+    }
+
+    /// Begins to compute what is not a literal.
+    async fn computed(&self, runs: Vec<Run>) -> Result<Vec<(Run, Option<Execution>)>, SqlError> {
+        if runs.len() > RUNS_MAX {
+            return Err(SqlError::refused(
+                format!("VALUES that change between literals and expressions {} times", runs.len()),
+                format!("write them so that they change {RUNS_MAX} times at most"),
+            ));
+        }
+        let mut begun = Vec::with_capacity(runs.len());
+        for run in runs {
+            let execution = match &run.query {
+                Some(query) => Some(self.query_of(query).await?.execute().await?),
+                None => None,
+            };
+            begun.push((run, execution));
+        }
+        Ok(begun)
     }
 
     /// Stores the rows of a source, whose values go to the columns `given`; commits all of them or none.
@@ -95,6 +124,22 @@ impl Session {
     }
 }
 
+/// Rows may not get past a CHECK that nobody makes.
+fn check_constraints(name: &str, definition: &TableDefinition) -> Result<(), SqlError> {
+    let is_check = |element: &&String| {
+        let mut words = element.split_whitespace();
+        let is_constraint = words.next().is_some_and(|it| it.eq_ignore_ascii_case("CONSTRAINT"));
+        is_constraint && words.nth(1).is_some_and(|it| it.eq_ignore_ascii_case("CHECK"))
+    };
+    match definition.clauses.elements.iter().find(is_check) {
+        Some(element) => Err(SqlError::refused(
+            format!("INSERT INTO {name} with {element}"),
+            "constraints are not checked here",
+        )),
+        None => Ok(()),
+    }
+}
+
 /// What a statement says about where its rows come from.
 #[derive(Clone, Copy)]
 pub(super) enum Rows<'a> {
@@ -107,6 +152,8 @@ pub(super) enum Rows<'a> {
 pub(super) enum Source {
     Literals(Literals),
     Query(Box<Execution>),
+    /// In each run, columns of literals beside those that are computed.
+    Runs(Vec<(Run, Option<Execution>)>),
     Data(Box<Input>),
 }
 
@@ -116,6 +163,7 @@ impl Source {
         match self {
             Self::Literals(literals) => literals.width,
             Self::Query(execution) => execution.stream.schema().fields().len(),
+            Self::Runs(runs) => runs.first().map_or(0, |(run, _)| run.is_literal.len()),
             Self::Data(input) => input.columns().len(),
         }
     }
@@ -135,6 +183,20 @@ impl Source {
                 }
                 Ok(())
             }
+            Self::Runs(runs) => {
+                for (run, execution) in runs {
+                    let Some(execution) = execution else {
+                        run.literals
+                            .batches()
+                            .try_for_each(|batch| write(&batch.map_err(DataFusionError::from)?))?;
+                        continue;
+                    };
+                    while let Some(batch) = execution.next().await? {
+                        write(&beside(run, &batch)?)?;
+                    }
+                }
+                Ok(())
+            }
             Self::Data(input) => {
                 while let Some(batch) = input.next_batch() {
                     write(&batch.map_err(of_rows(name))?)?;
@@ -143,6 +205,24 @@ impl Source {
             }
         }
     }
+}
+
+/// The columns of literals and those that are computed, which end with the number of the row.
+fn beside(run: &Run, computed: &RecordBatch) -> Result<RecordBatch, SqlError> {
+    let mut computed = computed.columns().to_vec();
+    let numbers = computed.pop().map(|it| cast(&it, &DataType::UInt64)).transpose();
+    let numbers = numbers.map_err(DataFusionError::from)?;
+    let numbers = numbers.iter().flat_map(|it| it.as_primitive::<UInt64Type>().values());
+    let rows: Vec<usize> = numbers.filter_map(|it| usize::try_from(*it).ok()).collect();
+    let (mut computed, mut literal) = (computed.into_iter(), 0..);
+    let columns = run.is_literal.iter().enumerate().filter_map(|(place, is_literal)| {
+        let column = match is_literal {
+            true => run.literals.column(literal.next()?, &rows),
+            false => computed.next()?,
+        };
+        Some((format!("value {}", place + 1), column, true))
+    });
+    Ok(RecordBatch::try_from_iter_with_nullable(columns).map_err(DataFusionError::from)?)
 }
 
 /// An error of a value, under the table's name in SQL.

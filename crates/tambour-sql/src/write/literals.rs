@@ -3,7 +3,7 @@
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringBuilder};
 use arrow::datatypes::{DataType, Field, Schema};
-use datafusion::sql::sqlparser::ast::{Expr, Query, SetExpr, UnaryOperator, Value};
+use datafusion::sql::sqlparser::ast::{Expr, Parens, Query, SetExpr, UnaryOperator, Value};
 use std::sync::Arc;
 
 /// Rows of a batch.
@@ -11,8 +11,8 @@ const BATCH_ROWS: usize = 8192;
 /// Deepest nesting of literals that is looked at.
 const DEPTH_MAX: usize = 32;
 
-/// The rows as texts, if the query is VALUES of nothing but literals, all rows equally long.
-pub(super) fn of(query: &Query) -> Option<Literals> {
+/// The rows of a query that is VALUES and nothing else, if all are equally long.
+fn values(query: &Query) -> Option<&[Parens<Vec<Expr>>]> {
     let is_plain = query.with.is_none()
         && query.order_by.is_none()
         && query.limit_clause.is_none()
@@ -21,12 +21,53 @@ pub(super) fn of(query: &Query) -> Option<Literals> {
         && query.format_clause.is_none();
     let SetExpr::Values(values) = query.body.as_ref() else { return None };
     let width = values.rows.first()?.content.len();
-    let mut rows = Vec::with_capacity(values.rows.len());
-    for row in &values.rows {
-        let cells: Option<Vec<Cell>> = row.content.iter().map(cell).collect();
-        rows.push(cells.filter(|cells| cells.len() == width)?);
+    let is_even = values.rows.iter().all(|row| row.content.len() == width);
+    (is_plain && is_even).then_some(&values.rows)
+}
+
+/// The rows as texts, if the query is VALUES of nothing but literals.
+pub(super) fn of(query: &Query) -> Option<Literals> {
+    let rows = values(query)?;
+    let width = rows.first()?.content.len();
+    let cells = |row: &Parens<Vec<Expr>>| row.content.iter().map(cell).collect::<Option<_>>();
+    Some(Literals { width, rows: rows.iter().map(cells).collect::<Option<_>>()? })
+}
+
+/// Rows of VALUES one after another that have literals and expressions in the same columns.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// The columns of literals.
+    pub(super) literals: Literals,
+    /// VALUES of the other columns, if there are any, and after them of the number of the row.
+    pub(super) query: Option<Query>,
+    /// For each column whether it is one of literals.
+    pub(super) is_literal: Vec<bool>,
+}
+
+/// The rows of VALUES in runs, so that literals stay texts beside expressions; `None` for any other query.
+pub(super) fn runs(query: &Query) -> Option<Vec<Run>> {
+    let kinds = |row: &Parens<Vec<Expr>>| -> Vec<bool> {
+        row.content.iter().map(|expr| cell(expr).is_some()).collect()
+    };
+    let rows = values(query)?;
+    let alike = rows.chunk_by(|first, second| kinds(first) == kinds(second));
+    Some(alike.map(|rows| run(query, rows, kinds(&rows[0]))).collect())
+}
+
+fn run(query: &Query, rows: &[Parens<Vec<Expr>>], is_literal: Vec<bool>) -> Run {
+    let cells = |row: &Parens<Vec<Expr>>| row.content.iter().filter_map(cell).collect();
+    let width = is_literal.iter().filter(|it| **it).count();
+    let literals = Literals { width, rows: rows.iter().map(cells).collect() };
+    let mut computed = query.clone();
+    if let SetExpr::Values(values) = computed.body.as_mut() {
+        values.rows = rows.to_vec();
+        for (number, row) in values.rows.iter_mut().enumerate() {
+            row.content.retain(|expr| cell(expr).is_none());
+            row.content.push(Expr::value(Value::Number(number.to_string(), false)));
+        }
     }
-    is_plain.then_some(Literals { width, rows })
+    let query = is_literal.contains(&false).then_some(computed);
+    Run { literals, query, is_literal }
 }
 
 /// Rows of literals.
@@ -47,18 +88,27 @@ impl Literals {
             .map(|index| Field::new(format!("value {}", index + 1), DataType::Utf8, true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         self.rows.chunks(BATCH_ROWS).map(move |rows| {
-            let column = |index: usize| -> ArrayRef {
-                let mut texts = StringBuilder::new();
-                for row in rows {
-                    texts.append_option(row[index].as_deref());
-                }
-                Arc::new(texts.finish())
-            };
+            let column = |index: usize| texts(rows.iter(), index);
             let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
             let columns = (0..self.width).map(column).collect();
             RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)
         })
     }
+}
+
+impl Literals {
+    /// The texts of a column in these rows.
+    pub(super) fn column(&self, index: usize, rows: &[usize]) -> ArrayRef {
+        texts(rows.iter().filter_map(|row| self.rows.get(*row)), index)
+    }
+}
+
+fn texts<'a>(rows: impl Iterator<Item = &'a Vec<Cell>>, index: usize) -> ArrayRef {
+    let mut texts = StringBuilder::new();
+    for row in rows {
+        texts.append_option(row[index].as_deref());
+    }
+    Arc::new(texts.finish())
 }
 
 /// `None` if the expression is not a literal.
@@ -155,6 +205,19 @@ mod tests {
             cells("VALUES ([1, -2], (1, 'x'), {'k': NULL})"),
             Some(vec![vec![some("[1,-2]"), some("(1,'x')"), some("{'k':NULL}")]])
         );
+    }
+
+    #[test]
+    fn rows_alike_are_a_run() {
+        let values = "VALUES (1, 0.10, f(2)), (2, NULL, g(3)), (3, 4, 'c')";
+        let runs = runs(&parse_query(values).unwrap()).unwrap();
+        let kinds: Vec<_> = runs.iter().map(|run| run.is_literal.clone()).collect();
+        assert_eq!(kinds, [vec![true, true, false], vec![true, true, true]]);
+        let queries: Vec<_> =
+            runs.iter().map(|run| run.query.as_ref().map(ToString::to_string)).collect();
+        assert_eq!(queries, [Some("VALUES (f(2), 0), (g(3), 1)".to_owned()), None]);
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(runs[0].literals.rows, [[some("1"), some("0.10")], [some("2"), None]]);
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! ALTER TABLE of parts as a whole: DROP, DETACH and ATTACH, and those that take or give a partition of another table.
 
+use super::insert::of_rows;
 use super::{CLAUSE, of_table, parts, rows};
 use crate::SqlError;
 use crate::context::Session;
-use crate::system;
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use datafusion::error::DataFusionError;
 use std::sync::Arc;
-use tambour_part::Part;
+use tambour_files::Handed;
+use tambour_part::types::Column;
+use tambour_part::write::Partition;
 use tambour_table::rewrite::{Rewrite, RewriteSummary, detached_parts, drop_detached};
-use tambour_table::schema::alter::{PartsAction, Selection, partition_values};
+use tambour_table::schema::alter::{PartsAction, Selection};
 use tambour_table::{PartName, Table, TableError};
 
 impl Session {
@@ -163,14 +167,8 @@ fn selected(name: &str, table: &Table, selection: &Selection) -> Result<Vec<Stri
     if let Selection::Part(part) = selection {
         return Ok(vec![part.clone()]);
     }
-    check_values(table, selection)?;
-    let mut found = Vec::new();
-    for (part_name, part) in table.part_names().iter().zip(table.parts()) {
-        if is_in(selection, table, (part_name, part)).map_err(of_table(name))? {
-            found.push(part_name.clone());
-        }
-    }
-    Ok(found)
+    let selection = by_id(name, table, selection)?;
+    Ok(table.part_names().iter().filter(|part| is_in(&selection, part)).cloned().collect())
 }
 
 /// The parts in `detached/` that are meant, in the order in which they were made. One that another covers stays there: its rows
@@ -180,7 +178,7 @@ fn waiting(name: &str, rewrite: &Rewrite, selection: &Selection) -> Result<Vec<S
         return Ok(vec![part.clone()]);
     }
     let table = rewrite.table();
-    check_values(table, selection)?;
+    let selection = by_id(name, table, selection)?;
     let there = detached_parts(table.storage(), table.path()).map_err(of_table(name))?;
     let mut names: Vec<PartName> = there.iter().filter_map(|it| PartName::parse(it)).collect();
     names.sort();
@@ -190,8 +188,7 @@ fn waiting(name: &str, rewrite: &Rewrite, selection: &Selection) -> Result<Vec<S
             continue;
         }
         let text = parsed.to_string();
-        let is_meant = is_detached_in(rewrite, selection, &text).map_err(of_table(name))?;
-        if !is_meant {
+        if !is_in(&selection, &text) {
             continue;
         }
         if let Some(other) = found.iter().find(|other| other.overlaps(parsed)) {
@@ -202,22 +199,6 @@ fn waiting(name: &str, rewrite: &Rewrite, selection: &Selection) -> Result<Vec<S
         found.push(parsed.clone());
     }
     Ok(found.iter().map(ToString::to_string).collect())
-}
-
-fn is_detached_in(
-    rewrite: &Rewrite,
-    selection: &Selection,
-    part: &str,
-) -> Result<bool, TableError> {
-    match selection {
-        // What decides is in the part.
-        Selection::Partition(_) => {
-            is_in(selection, rewrite.table(), (part, &rewrite.open_detached(part)?))
-        }
-        Selection::Part(name) => Ok(name == part),
-        Selection::All => Ok(true),
-        Selection::PartitionId(id) => Ok(is_of(part, id)),
-    }
 }
 
 fn drop_from_detached(
@@ -250,34 +231,39 @@ fn is_of(part: &str, id: &str) -> bool {
     PartName::parse(part).is_some_and(|name| name.partition == *id)
 }
 
-fn check_values(table: &Table, selection: &Selection) -> Result<(), SqlError> {
-    let keys = table.definition().map_or(0, |it| it.partition_by.len());
-    match selection {
-        Selection::Partition(values) if values.len() != keys => Err(SqlError::refused(
-            format!("PARTITION of {} values", values.len()),
-            format!("PARTITION BY has {keys}"),
-        )),
-        _ => Ok(()),
+/// The same selection with the ID of a partition in the place of its values, which are read as their types.
+fn by_id(name: &str, table: &Table, selection: &Selection) -> Result<Selection, SqlError> {
+    let Selection::Partition(texts) = selection else { return Ok(selection.clone()) };
+    let keys = table.definition().map_or(&[][..], |it| it.partition_by.as_slice());
+    if texts.len() != keys.len() {
+        return Err(SqlError::refused(
+            format!("PARTITION of {} values", texts.len()),
+            format!("PARTITION BY has {}", keys.len()),
+        ));
     }
+    let mut values = Vec::with_capacity(keys.len());
+    for (key, text) in keys.iter().zip(texts) {
+        let data_type = key.data_type(table.columns()).map_err(of_table(name))?;
+        let column = [Column { name: key.to_string(), data_type: data_type.clone() }];
+        let cell: ArrayRef = Arc::new(StringArray::from(vec![text.as_deref()]));
+        let row = RecordBatch::try_from_iter_with_nullable([("value", cell, true)]);
+        let row = row.map_err(DataFusionError::from)?;
+        let mut handed = Handed::placed("PARTITION", &column, vec![Some(0)]);
+        let row = handed.batch(&row).map_err(of_rows(name))?;
+        values.push((data_type, Arc::clone(row.column(0))));
+    }
+    let partition = Partition { values, ranges: Vec::new() };
+    let id = partition.id().map_err(TableError::part(table.path(), "PARTITION"));
+    Ok(Selection::PartitionId(id.map_err(of_table(name))?))
 }
 
 /// True if a part is in a selected partition.
-fn is_in(
-    selection: &Selection,
-    table: &Table,
-    (name, part): (&str, &Part),
-) -> Result<bool, TableError> {
+fn is_in(selection: &Selection, part: &str) -> bool {
     match selection {
-        // By its name.
-        Selection::Part(_) => Ok(false),
-        Selection::All => Ok(true),
-        Selection::PartitionId(id) => Ok(is_of(name, id)),
-        Selection::Partition(wanted) => {
-            let text = system::partition_text(table, part, name)?;
-            match wanted.as_slice() {
-                [value] => Ok(*value == text),
-                _ => Ok(partition_values(&text)? == *wanted),
-            }
-        }
+        Selection::Part(name) => part == name,
+        Selection::All => true,
+        Selection::PartitionId(id) => is_of(part, id),
+        // Its ID has taken its place.
+        Selection::Partition(_) => false,
     }
 }

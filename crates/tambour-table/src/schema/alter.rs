@@ -1,6 +1,6 @@
 //! The statement ALTER TABLE, as far as it concerns columns: parsing only. [`crate::alter`] carries it out.
 
-pub use super::parts::{PartsAction, Selection, partition_values};
+pub use super::parts::{PartsAction, Selection};
 
 use super::create::{clause_word, column_name, column_of, data_type_text};
 use super::expression::Expression;

@@ -28,6 +28,12 @@ pub(super) fn check(definition: &TableDefinition) -> Result<(), TableError> {
             return Err(TableError::DuplicateColumn { name: column.name.clone() });
         }
     }
+    for column in &definition.unstored {
+        if !names.insert(column.column.name.as_str()) {
+            return Err(TableError::DuplicateColumn { name: column.column.name.clone() });
+        }
+    }
+    check_ttls(definition)?;
     let allows_nullable = flag(definition, "allow_nullable_key");
     let sorting = Key { clause: "ORDER BY", allows_nullable, allows_float: true };
     sorting.check(&definition.order_by, &columns)?;
@@ -39,6 +45,27 @@ pub(super) fn check(definition: &TableDefinition) -> Result<(), TableError> {
         return Err(wrong("PRIMARY KEY", "it must be a prefix of ORDER BY"));
     }
     check_granularity(definition)
+}
+
+/// A TTL would give rows another key than the one by which they lie, and another sign or version than they were written with.
+fn check_ttls(definition: &TableDefinition) -> Result<(), TableError> {
+    let keys = definition.order_by.iter().chain(&definition.partition_by);
+    let mut named: Vec<&str> = keys.flat_map(Expression::columns).collect();
+    let engine = definition.clauses.engine.as_deref().unwrap_or_default();
+    if let Some((name, arguments)) = engine.split_once('(')
+        && (name.contains("Collapsing") || name.contains("Replacing"))
+    {
+        let arguments = arguments.trim_end().trim_end_matches(')').split(',');
+        named.extend(arguments.map(|it| it.trim().trim_matches('`')));
+    }
+    let with_ttl = definition.columns.iter().filter(|it| it.clauses.ttl.is_some());
+    for name in with_ttl.map(|it| it.column.name.as_str()) {
+        if named.contains(&name) {
+            let clause = format!("TTL of the column `{name}`");
+            return Err(wrong(&clause, "a key or the engine reads the column"));
+        }
+    }
+    Ok(())
 }
 
 fn check_granularity(definition: &TableDefinition) -> Result<(), TableError> {

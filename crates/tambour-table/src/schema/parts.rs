@@ -28,8 +28,8 @@ pub enum PartsAction {
 pub enum Selection {
     /// The part of this name.
     Part(String),
-    /// Those of a partition, by its values: `202402`, `('a', 3)`.
-    Partition(Vec<String>),
+    /// Those of a partition, by the texts of its values, `202402`, `('a', 3)`; `None` is NULL.
+    Partition(Vec<Option<String>>),
     /// Those of a partition, by what the names of its parts begin with.
     PartitionId(String),
     /// All.
@@ -110,7 +110,7 @@ fn selection(cursor: &mut Cursor) -> Result<Selection, TableError> {
 }
 
 /// The texts of the literals in `202402`, `('a', 3)`, `tuple('a')` or `tuple()`.
-fn literals(cursor: &mut Cursor) -> Result<Vec<String>, TableError> {
+fn literals(cursor: &mut Cursor) -> Result<Vec<Option<String>>, TableError> {
     let is_tuple = cursor.take_words(&["tuple"]);
     if !is_tuple && !cursor.at_symbol("(") {
         return Ok(vec![literal(cursor)?]);
@@ -126,30 +126,26 @@ fn literals(cursor: &mut Cursor) -> Result<Vec<String>, TableError> {
     Ok(values)
 }
 
-fn literal(cursor: &mut Cursor) -> Result<String, TableError> {
+fn literal(cursor: &mut Cursor) -> Result<Option<String>, TableError> {
     let sign = if cursor.take_symbol("-") { "-" } else { "" };
     let token = cursor.peek();
-    let is_word = ["true", "false", "NULL"].iter().any(|word| cursor.at_word(word));
+    let is_word = ["true", "false"].iter().any(|word| cursor.at_word(word));
     match token.kind {
-        Kind::Text if sign.is_empty() => cursor.expect_text("a value"),
+        Kind::Text if sign.is_empty() => cursor.expect_text("a value").map(Some),
         Kind::Number => {
             cursor.next();
-            Ok(format!("{sign}{}", cursor.text(token)))
+            Ok(Some(format!("{sign}{}", cursor.text(token))))
+        }
+        Kind::Word if cursor.at_word("NULL") && sign.is_empty() => {
+            cursor.next();
+            Ok(None)
         }
         Kind::Word if is_word && sign.is_empty() => {
             cursor.next();
-            Ok(cursor.text(token).to_owned())
+            Ok(Some(cursor.text(token).to_owned()))
         }
         _ => Err(cursor.expected("a number or a text in quotes")),
     }
-}
-
-/// The values of a partition as [`Selection::Partition`] has them, from a tuple as it is printed: `('a',3)`.
-pub fn partition_values(text: &str) -> Result<Vec<String>, TableError> {
-    let mut cursor = Cursor::new(text)?;
-    let values = literals(&mut cursor)?;
-    cursor.expect_end()?;
-    Ok(values)
 }
 
 #[cfg(test)]
@@ -171,7 +167,7 @@ mod tests {
             selection
         };
         let values = |values: &[&str]| {
-            Selection::Partition(values.iter().map(|it| (*it).to_owned()).collect())
+            Selection::Partition(values.iter().map(|it| Some((*it).to_owned())).collect())
         };
         assert_eq!(selected("PARTITION 202402"), values(&["202402"]));
         assert_eq!(selected("PARTITION '2024-02-29'"), values(&["2024-02-29"]));
@@ -180,7 +176,7 @@ mod tests {
         assert_eq!(selected("PARTITION ALL"), Selection::All);
         assert_eq!(selected("PARTITION ID 'all'"), Selection::PartitionId("all".to_owned()));
         assert_eq!(selected("PART 'all_1_1_0'"), Selection::Part("all_1_1_0".to_owned()));
-        assert_eq!(partition_values("('it\\'s',-3)").unwrap(), ["it's", "-3"]);
+        assert_eq!(selected("PARTITION NULL"), Selection::Partition(vec![None]));
         assert!(Alteration::parse("ALTER TABLE t DROP PARTITION toYYYYMM('2024-01-01')").is_err());
     }
 
