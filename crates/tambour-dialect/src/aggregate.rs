@@ -179,12 +179,13 @@ pub(super) fn rewrite(
         let Some(condition) = list.pop() else {
             return Err(refused(format!("{written}()"), "the condition is missing"));
         };
+        let has_null = list.iter().any(super::call::is_null);
         set_arguments(function, list);
         if let Some(plain) = base.strip_suffix("PopStable") {
             let instead = format!("of no rows it is inf there: write {plain}PopIf");
             return Err(refused(written, &instead));
         }
-        if is_never_null_with_if(base) {
+        if is_never_null_with_if(base) && !has_null {
             combinator::mark(function, Otherwise::Own);
         } else if base.starts_with("intervalLengthSum") {
             combinator::mark(function, Otherwise::Usual);
@@ -408,10 +409,10 @@ fn sum_count(function: &mut Function, written: &str) -> Result<Expr, DialectErro
     let number = call("toUInt64", vec![Expr::Function(number)]);
     let sum = Expr::Function(function.clone());
     let tuple = Expr::Function(call("struct", vec![sum.clone(), Expr::Function(number)]));
-    Ok(match is_or_null {
-        true => choice(Expr::IsNull(Box::new(sum)), Expr::value(Value::Null), tuple),
-        false => tuple,
-    })
+    if !is_or_null {
+        return Ok(tuple);
+    }
+    Ok(choice(Expr::IsNull(Box::new(sum)), Expr::value(Value::Null), tuple))
 }
 
 /// An array of no rows is empty.

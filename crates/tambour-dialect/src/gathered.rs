@@ -2,14 +2,14 @@
 //! Of several arguments tuples are gathered. Rows with a NULL are left out. The reducing functions are the store's, and know no
 //! engine.
 
-use super::aggregate::never_null;
+use super::aggregate::{add_filter, never_null, not_null};
 use super::call::{arguments, call, choice, name};
 use super::combinator::{mark_of, marked, tuple_of};
 use super::refused;
 use crate::DialectError;
 use crate::marks::Otherwise;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
 };
 
 /// What an aggregate is made of.
@@ -202,8 +202,27 @@ fn parameters(function: &Function) -> Vec<Expr> {
         .collect()
 }
 
-fn is_not_null(expr: &Expr) -> Expr {
-    Expr::IsNotNull(Box::new(Expr::Nested(Box::new(expr.clone()))))
+/// The array of the arguments of a call, without rows in which one is NULL.
+fn array_of(function: &mut Function, mut all: Vec<Expr>, gathered: &Gathered) -> Function {
+    for argument in &all {
+        add_filter(function, not_null(argument));
+    }
+    if OF_TUPLES.contains(&gathered.name)
+        && let Some(first) = all.first_mut()
+    {
+        // No rows are an empty array, and NULL only where an argument may be NULL.
+        *first = marked(super::call::take(first), Vec::new(), Otherwise::Default);
+    }
+    let value = if gathered.arguments == (1..=1) { all } else { vec![tuple_of(all)] };
+    let mut gather = call("array_agg", value);
+    gather.filter = function.filter.take();
+    gather.over.clone_from(&function.over);
+    if let (FunctionArguments::List(ours), FunctionArguments::List(theirs)) =
+        (&mut gather.args, &function.args)
+    {
+        ours.duplicate_treatment = theirs.duplicate_treatment;
+    }
+    gather
 }
 
 /// What a call of one of these is; `groupArray` and `groupUniqArray` are some if they have a parameter.
@@ -248,31 +267,8 @@ pub(super) fn rewrite(
     if gathered.name.starts_with("exponentialTimeDecayed") && function.over.is_none() {
         return Err(refused(written, "it looks back over a window: write OVER (ORDER BY ...)"));
     }
-    let mut filter = function.filter.take().map(Expr::Nested);
-    for condition in all.iter().map(is_not_null) {
-        filter = Some(match filter {
-            Some(filter) => Expr::BinaryOp {
-                left: Box::new(filter),
-                op: BinaryOperator::And,
-                right: Box::new(condition),
-            },
-            None => condition,
-        });
-    }
     let is_tuple = OF_TUPLES.contains(&gathered.name);
-    if is_tuple && let Some(first) = all.first_mut() {
-        // No rows are an empty array, and NULL only where an argument may be NULL.
-        *first = marked(super::call::take(first), Vec::new(), Otherwise::Default);
-    }
-    let value = if gathered.arguments == (1..=1) { all } else { vec![tuple_of(all)] };
-    let mut gather = call("array_agg", value);
-    gather.filter = filter.map(Box::new);
-    gather.over.clone_from(&function.over);
-    if let (FunctionArguments::List(ours), FunctionArguments::List(theirs)) =
-        (&mut gather.args, &function.args)
-    {
-        ours.duplicate_treatment = theirs.duplicate_treatment;
-    }
+    let mut gather = array_of(function, all, gathered);
     if quantiles.is_some() {
         super::combinator::mark(&mut gather, Otherwise::Own);
     }

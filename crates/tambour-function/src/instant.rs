@@ -66,9 +66,11 @@ fn formatted(call: &Call) -> Result<ArrayRef, FunctionError> {
     let first = i64::from(civil::FIRST_DAY) * civil::DAY;
     let end = (i64::from(civil::LAST_DAY) + 1) * civil::DAY;
     // Beyond the calendar ClickHouse takes the ends of one of two, by the sign of the type.
-    let second = |number: i64| match is_wide {
-        true => Some(number).filter(|it| (first..end).contains(it)),
-        false => Some(wrap_instant(number)),
+    let second = |number: i64| {
+        if !is_wide {
+            return Some(wrap_instant(number));
+        }
+        Some(number).filter(|it| (first..end).contains(it))
     };
     let seconds: Int64Array = numbers.map(call, second)?;
     if is_wide {

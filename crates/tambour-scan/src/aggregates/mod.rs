@@ -2,8 +2,9 @@
 //!
 //! `sums` adds up a column once for many sums of it, `ordered` asks for the order of a subquery, `distinct` counts different
 //! values by their bytes, `any` copies a value of each group, `first` keeps the first tuple of an order, `listed` lists values in
-//! an order, `unique` lists different values, `narrow` adds up integers without a copy, `moments` makes variances of sums, `windows` hands on values of
-//! dictionaries. [`piled`] has all values of all groups, and `grouped` makes an aggregate of an accumulator.
+//! an order, `unique` lists different values, `narrow` adds up integers without a copy, `moments` makes variances of sums,
+//! `windows` hands on values of dictionaries, and [`sliding`] adds up frames of windows anew. [`piled`] has all values of all
+//! groups, and `grouped` makes an aggregate of an accumulator.
 
 mod any;
 mod distinct;
@@ -14,6 +15,7 @@ mod moments;
 pub(crate) mod narrow;
 pub mod ordered;
 pub mod piled;
+pub mod sliding;
 mod sums;
 mod unique;
 mod windows;

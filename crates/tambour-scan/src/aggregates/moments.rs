@@ -56,8 +56,13 @@ struct Single;
 impl Width for Single {
     const BYTES: usize = size_of::<f32>();
     fn round(number: f64) -> f64 {
-        f64::from(number as f32)
+        f64::from(narrowed(number))
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "Float32 is what is asked for")]
+fn narrowed(number: f64) -> f32 {
+    number as f32
 }
 
 struct Double;
@@ -300,9 +305,10 @@ impl<K: Kind> Grouped for Moments<K> {
         }
         let (x, y) = pair(first, values.get(1))?;
         let is_in = NullBuffer::union(x.nulls(), y.nulls());
-        match self.is_single {
-            true => self.add_whole::<Single>(x.values(), y.values(), is_in.as_ref()),
-            false => self.add_whole::<Double>(x.values(), y.values(), is_in.as_ref()),
+        if self.is_single {
+            self.add_whole::<Single>(x.values(), y.values(), is_in.as_ref());
+        } else {
+            self.add_whole::<Double>(x.values(), y.values(), is_in.as_ref());
         }
         Ok(())
     }
@@ -326,13 +332,14 @@ impl<K: Kind> GroupsAccumulator for Moments<K> {
         let known = NullBuffer::union(x.nulls(), y.nulls());
         let taken = filter.map(|it| {
             let is_in = |row| it.is_valid(row) && it.value(row);
-            NullBuffer::from_iter((0..it.len()).map(is_in))
+            (0..it.len()).map(is_in).collect::<NullBuffer>()
         });
         let is_in = NullBuffer::union(known.as_ref(), taken.as_ref());
         let (x, y) = (x.values(), y.values());
-        match self.is_single {
-            true => self.add::<Single>(x, y, group_indices, is_in.as_ref()),
-            false => self.add::<Double>(x, y, group_indices, is_in.as_ref()),
+        if self.is_single {
+            self.add::<Single>(x, y, group_indices, is_in.as_ref());
+        } else {
+            self.add::<Double>(x, y, group_indices, is_in.as_ref());
         }
         Ok(())
     }
@@ -347,9 +354,10 @@ impl<K: Kind> GroupsAccumulator for Moments<K> {
             let states = states.as_primitive::<Float64Type>().values();
             for (group, state) in group_indices.iter().zip(states) {
                 let Some(sum) = self.sums.get_mut(group * K::SUMS + place) else { continue };
-                match self.is_single {
-                    true => add::<Single>(sum, *state),
-                    false => add::<Double>(sum, *state),
+                if self.is_single {
+                    add::<Single>(sum, *state);
+                } else {
+                    add::<Double>(sum, *state);
                 }
             }
         }
@@ -359,18 +367,18 @@ impl<K: Kind> GroupsAccumulator for Moments<K> {
         // Windows ask for the value and go on.
         let sums = match emit_to {
             EmitTo::All => self.sums.clone(),
-            first => self.taken(first),
+            first @ EmitTo::First(_) => self.taken(first),
         };
         let groups = sums.chunks_exact(K::SUMS);
         // A group without rows is NULL.
         let some = groups.map(|sums| Some(sums).filter(|it| it.first() != Some(&0.0)));
-        Ok(match self.is_single {
-            true => {
-                let value = |sums: &[f64]| K::value::<Single>(sums) as f32;
-                Arc::new(some.map(|it| it.map(value)).collect::<PrimitiveArray<Float32Type>>())
-            }
-            false => Arc::new(some.map(|it| it.map(K::value::<Double>)).collect::<Float64Array>()),
-        })
+        if self.is_single {
+            let value = |sums: &[f64]| narrowed(K::value::<Single>(sums));
+            let values = some.map(|it| it.map(value));
+            return Ok(Arc::new(values.collect::<PrimitiveArray<Float32Type>>()));
+        }
+        let values = some.map(|it| it.map(K::value::<Double>));
+        Ok(Arc::new(values.collect::<Float64Array>()))
     }
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
         let sums = self.taken(emit_to);

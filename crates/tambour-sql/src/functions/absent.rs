@@ -205,15 +205,8 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
     }
     let result = expr.to_field(schema)?.1;
     if name == "array_agg" {
-        // What reduces the array gives ClickHouse's value for an empty one.
-        let may_be_null = match first {
-            Expr::ScalarFunction(call) if call.name() == "struct" => {
-                let fields = call.args.iter().map(|it| it.to_field(schema));
-                fields.collect::<Result<Vec<_>>>()?.iter().any(|(_, it)| it.is_nullable())
-            }
-            _ => field.is_nullable(),
-        };
-        return Ok((is_own || !may_be_null).then_some(Value::EmptyForNull));
+        let is_never = is_own || !list_may_be_null(first, &field, schema)?;
+        return Ok(is_never.then_some(Value::EmptyForNull));
     }
     let is_nullable = match arguments.get(1..) {
         Some(others) if !is_own => {
@@ -225,8 +218,30 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
     if is_nullable && !is_list || name == "grouping" {
         return Ok(None);
     }
+    let otherwise = otherwise.unwrap_or(Otherwise::Usual);
+    of_no_value(name, &result, &field, otherwise)
+}
+
+/// True if an array of no rows is NULL, as those are of what may be NULL. What reduces the array gives ClickHouse's value for an empty one.
+fn list_may_be_null(first: &Expr, field: &FieldRef, schema: &DFSchema) -> Result<bool> {
+    let Expr::ScalarFunction(call) = first else { return Ok(field.is_nullable()) };
+    if call.name() != "struct" {
+        return Ok(field.is_nullable());
+    }
+    let elements = call.args.iter().map(|it| it.nullable(schema));
+    Ok(elements.collect::<Result<Vec<_>>>()?.contains(&true))
+}
+
+/// What an aggregate of no values is that is never NULL; `field` is that of its argument.
+fn of_no_value(
+    name: &str,
+    result: &FieldRef,
+    field: &FieldRef,
+    otherwise: Otherwise,
+) -> Result<Option<Value>> {
+    let is_own = otherwise == Otherwise::Own;
     let plain = |value: ScalarValue| Ok(Some(Value::plain(Expr::Literal(value, None))));
-    if otherwise == Some(Otherwise::Default)
+    if otherwise == Otherwise::Default
         && result.data_type().is_floating()
         && name != "quantileExact"
     {
@@ -237,12 +252,12 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
             plain(ScalarValue::new_default(data_type)?)
         }
         ("min" | "max" | "any_value" | "first_value" | "last_value" | "nth_value", _) => {
-            Value::of(&field).map(Some)
+            Value::of(field).map(Some)
         }
         ("sum" | "bit_or" | "bit_xor", data_type) => plain(ScalarValue::new_default(data_type)?),
         ("bit_and", data_type) if data_type.is_integer() => plain(all_ones(data_type)?),
         ("quantileExact" | super::quantile::BETWEEN, data_type) if !data_type.is_floating() => {
-            Value::of(&field).map(Some)
+            Value::of(field).map(Some)
         }
         (_, ArrowType::Float64) => plain(ScalarValue::Float64(Some(f64::NAN))),
         (_, ArrowType::Float32) => plain(ScalarValue::Float32(Some(f32::NAN))),

@@ -11,7 +11,7 @@ use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
 use super::{
     alike, among, beside, comparison, correlated, default, finish, frames, listed, nested,
-    operators, scalar, shown, sliding, typed, variant,
+    operators, scalar, shown, typed, variant,
 };
 use crate::walk::{Walk, downwards, everywhere};
 use arrow::datatypes::{DataType as ArrowType, Field};
@@ -29,6 +29,7 @@ use std::sync::Arc;
 use tambour_dialect::marks::Otherwise;
 use tambour_function as function;
 use tambour_part::types::{DataType, TYPE_KEY};
+use tambour_scan::aggregates::sliding;
 
 /// The pass.
 pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {

@@ -44,7 +44,6 @@ mod readable;
 mod scalar;
 mod session;
 mod shown;
-mod sliding;
 mod texts;
 pub(crate) mod travel;
 mod tuple;

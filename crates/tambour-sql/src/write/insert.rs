@@ -216,9 +216,10 @@ fn beside(run: &Run, computed: &RecordBatch) -> Result<RecordBatch, SqlError> {
     let rows: Vec<usize> = numbers.filter_map(|it| usize::try_from(*it).ok()).collect();
     let (mut computed, mut literal) = (computed.into_iter(), 0..);
     let columns = run.is_literal.iter().enumerate().filter_map(|(place, is_literal)| {
-        let column = match is_literal {
-            true => run.literals.column(literal.next()?, &rows),
-            false => computed.next()?,
+        let column = if *is_literal {
+            run.literals.column(literal.next()?, &rows)
+        } else {
+            computed.next()?
         };
         Some((format!("value {}", place + 1), column, true))
     });

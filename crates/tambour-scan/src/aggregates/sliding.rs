@@ -3,9 +3,9 @@
 //! in ClickHouse (whose order of addition, and so the last digit, may be another); so is what the engine has no way of taking out. And the engine runs windows backwards to save a sort, which
 //! gives other floats and other arrays: these aggregates may not be turned around.
 
-use arrow::array::ArrayRef;
-use arrow::compute::concat;
-use arrow::datatypes::{DataType as ArrowType, FieldRef, Schema};
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::compute::concat;
+use datafusion::arrow::datatypes::{DataType as ArrowType, FieldRef, Schema};
 use datafusion::common::{ScalarValue, exec_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::WindowFunctionDefinition;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const MOST_PIECES: usize = 64;
 
 /// Replaces an aggregate over a window of which the engine's way is not the right one; true if it was such.
-pub(super) fn anew(function: &mut WindowFunctionDefinition, arguments: &[ArrowType]) -> bool {
+pub fn anew(function: &mut WindowFunctionDefinition, arguments: &[ArrowType]) -> bool {
     let WindowFunctionDefinition::AggregateUDF(inner) = function else { return false };
     let is_exact = matches!(inner.name(), "count" | "sum" | "min" | "max")
         && !arguments.iter().any(ArrowType::is_floating);
