@@ -329,7 +329,7 @@ fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     back(LogicalPlan::Aggregate(bits), &wanted).map(Transformed::yes)
 }
 
-/// PARTITION BY sorts there, and takes the zeros for one; LIMIT BY, whose keys are marked, does not.
+/// PARTITION BY sorts there, and takes the zeros for one; LIMIT BY, whose keys are marked, does not, but in arrays and tuples.
 fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
     let schema = Arc::clone(window.input.schema());
     let mut is_changed = false;
@@ -339,14 +339,18 @@ fn partitioned(window: Window) -> Result<Transformed<LogicalPlan>> {
             let Expr::WindowFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
             let before = call.params.partition_by.clone();
             for key in &mut call.params.partition_by {
+                let mut is_apart = false;
                 if let Expr::ScalarFunction(mark) = key
                     && mark.name() == APART
                     && let Some(inner) = mark.args.pop()
                 {
-                    *key = inner;
-                    continue;
+                    (*key, is_apart) = (inner, true);
                 }
                 let field = field_of(key, &schema)?;
+                if is_apart && field.data_type().is_floating() {
+                    *key = bits_of(key.clone(), &schema)?;
+                    continue;
+                }
                 if !field.data_type().is_floating() && !holds_floats(field.data_type()) {
                     continue;
                 }
