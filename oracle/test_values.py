@@ -96,3 +96,14 @@ def test_a_refused_alter_leaves_the_table(create, change, server, database, tamb
     assert script(tambour, tmp_path, create.format("t"), "INSERT INTO t (k) VALUES (1)")[0] == 0
     assert script(tambour, tmp_path, f"ALTER TABLE t {change}")[0] != 0
     assert tambour.rows(tmp_path / "t", "SELECT k FROM t") == ["1"]
+
+
+def test_rows_do_not_get_past_a_check(tambour, tmp_path):
+    create = "CREATE TABLE t (k UInt32, CONSTRAINT c CHECK k > 0) ENGINE = MergeTree ORDER BY k"
+    assert script(tambour, tmp_path, create)[0] == 0
+    (tmp_path / "rows.csv").write_text("k\n0\n")
+    for done in (tambour.call("import", tmp_path / "rows.csv", "--into", tmp_path / "t", "--append"),
+                 tambour.call("import", tmp_path / "rows.csv", "--into", tmp_path / "u", "--create", create),
+                 tambour.call("sql", tmp_path / "t", "--write", "INSERT INTO t VALUES (0)")):
+        assert done.returncode != 0 and b"constraints are not checked here" in done.stderr, done.stderr
+    assert tambour.rows(tmp_path / "t", "SELECT count() FROM t") == ["0"]

@@ -1,5 +1,5 @@
-//! Counts of different values are not what the engine's statistics say: a constant column has one value there, also where that is
-//! NULL or there are no rows, and `count(DISTINCT NULL)` would be 1.
+//! `count(DISTINCT …)` is computed and not taken from the engine's statistics. They say that a constant column has one value, even
+//! if that is NULL or the table is empty: `count(DISTINCT NULL)` would be 1.
 
 use datafusion::common::Result;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};

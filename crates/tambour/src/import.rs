@@ -96,6 +96,7 @@ pub fn import_with<P: AsRef<Path>>(
             None => definition::inferred(path, options, input.columns())?,
         };
         tell(ImportEvent::Schema(&definition))?;
+        definition.refuse_constraints()?;
         let mut insert = Insert::begin(&disk(), path, &definition, options.inserting())?;
         match copy(&mut input, &mut insert, &mut tell) {
             Ok(()) => {

@@ -15,7 +15,7 @@ use datafusion::logical_expr::{AggregateUDF, EmitTo, GroupsAccumulator};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Bytes of floats that are added up beside each other where there are no groups, as in ClickHouse: the last digits are its own.
+/// Bytes of the lanes in which floats are added up without groups. ClickHouse has as many, so the last digits are the same.
 const LANES_BYTES: usize = 128;
 
 /// The aggregates, by ClickHouse's names. The engine has a `corr`, too, which stays for `corrStable`.

@@ -40,7 +40,7 @@ impl Session {
                  file whose name ends in .sql",
             ));
         };
-        check_constraints(name, definition)?;
+        definition.refuse_constraints().map_err(of_table(name))?;
         let takes = |kind| kind == ColumnKind::Given;
         let stored = definition.columns.iter().filter(|it| takes(it.clauses.kind));
         let all: Vec<Column> = stored.map(|it| it.column.clone()).collect();
@@ -121,22 +121,6 @@ impl Session {
                 Err(error)
             }
         }
-    }
-}
-
-/// Rows may not get past a CHECK that nobody makes.
-fn check_constraints(name: &str, definition: &TableDefinition) -> Result<(), SqlError> {
-    let is_check = |element: &&String| {
-        let mut words = element.split_whitespace();
-        let is_constraint = words.next().is_some_and(|it| it.eq_ignore_ascii_case("CONSTRAINT"));
-        is_constraint && words.nth(1).is_some_and(|it| it.eq_ignore_ascii_case("CHECK"))
-    };
-    match definition.clauses.elements.iter().find(is_check) {
-        Some(element) => Err(SqlError::refused(
-            format!("INSERT INTO {name} with {element}"),
-            "constraints are not checked here",
-        )),
-        None => Ok(()),
     }
 }
 

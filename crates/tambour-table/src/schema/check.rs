@@ -68,6 +68,22 @@ fn check_ttls(definition: &TableDefinition) -> Result<(), TableError> {
     Ok(())
 }
 
+/// Refuses rows for a table with a CHECK.
+pub(super) fn refuse_constraints(definition: &TableDefinition) -> Result<(), TableError> {
+    let is_check = |element: &&String| {
+        let mut words = element.split_whitespace();
+        let is_constraint = words.next().is_some_and(|it| it.eq_ignore_ascii_case("CONSTRAINT"));
+        is_constraint && words.nth(1).is_some_and(|it| it.eq_ignore_ascii_case("CHECK"))
+    };
+    match definition.clauses.elements.iter().find(is_check) {
+        Some(element) => Err(TableError::Refused {
+            clause: format!("rows for a table with {element}"),
+            reason: "constraints are not checked here".to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
 fn check_granularity(definition: &TableDefinition) -> Result<(), TableError> {
     let Some(text) = definition.setting("index_granularity") else { return Ok(()) };
     match text.parse::<u64>() {

@@ -224,6 +224,11 @@ impl TableDefinition {
         self.settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// An error if rows of the table have to meet a `CONSTRAINT … CHECK`: they may not get past what nobody checks.
+    pub fn refuse_constraints(&self) -> Result<(), TableError> {
+        check::refuse_constraints(self)
+    }
+
     /// `index_granularity`, 8192 if not set.
     pub fn index_granularity(&self) -> usize {
         self.setting("index_granularity").and_then(|value| value.parse().ok()).unwrap_or(8192)

@@ -147,6 +147,7 @@ impl Cluster {
         let bytes_total = files.iter().map(|(_, bytes)| bytes).sum();
         tell(ImportEvent::Opened { bytes_total: Some(bytes_total) })?;
         tell(ImportEvent::Schema(&definition))?;
+        definition.refuse_constraints()?;
         let staging = Staging::beside(&table)?;
         let workers = self.workers()?;
         let errands: Vec<String> = shares(files.len(), &workers)

@@ -91,6 +91,7 @@ pub fn import_batches<E: From<Error>>(
         None => definition::inferred(path, options, &surveyed(source)?)?,
     };
     tell(ImportEvent::Schema(&definition))?;
+    definition.refuse_constraints().map_err(Error::from)?;
     let columns = definition.plain_columns();
     let skip = options.skip_unknown_columns;
     let handed = Handed::with_columns(&source.schema(), &columns, skip).map_err(Error::from)?;
