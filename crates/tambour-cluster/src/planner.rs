@@ -16,8 +16,8 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::{ExecutionPlan, Partitioning};
 use datafusion_distributed::DistributedExec;
 use std::sync::Arc;
+use tambour_plan::lazily::LazyPlanner;
 use tambour_sql::exec::TambourScanExec;
-use tambour_sql::lazily::LazyPlanner;
 use tambour_sql::travel::reads_places;
 
 /// Plans queries; has them divided by the engine's planner where that can be.

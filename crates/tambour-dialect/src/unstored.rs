@@ -237,6 +237,15 @@ fn leave_out(options: &mut WildcardAdditionalOptions, name: &str) {
     }
 }
 
+/// The names in an expression, those of columns among them; those of a Nested's columns have a dot.
+pub fn columns_of(expression: &str) -> Result<BTreeSet<String>, DialectError> {
+    let tokens = super::lexical::tokens(expression)?;
+    let parsed = Parser::new(&Grammar).with_tokens_with_locations(tokens).parse_expr();
+    let mut names = Names::default();
+    let _ = walk(&parsed.map_err(DataFusionError::from)?, &mut names);
+    Ok(names.found)
+}
+
 /// All names of columns in a query, and in those inside.
 #[derive(Clone, Default)]
 struct Names {
@@ -270,6 +279,8 @@ impl Visitor for Names {
             }
             Expr::CompoundIdentifier(parts) => {
                 self.found.extend(parts.last().map(|part| part.value.clone()));
+                let path: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+                self.found.insert(path.join("."));
                 if let [.., table, column] = parts.as_slice() {
                     self.of_tables.insert((table.value.clone(), column.value.clone()));
                 }

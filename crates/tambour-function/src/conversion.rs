@@ -18,6 +18,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, PrimitiveArray};
 use arrow_schema::DataType as ArrowType;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -144,9 +145,8 @@ fn number_type(
 ) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=1)?;
     match s.first().map(|first| &first.data_type) {
-        Some(
-            DataType::Decimal { .. } | DataType::Enum8(_) | DataType::Enum16(_) | DataType::Ipv4,
-        ) => Ok(result),
+        Some(DataType::Decimal { .. } | DataType::Enum8(_) | DataType::Enum16(_)) => Ok(result),
+        Some(DataType::Ipv4) if matches!(result, DataType::UInt32 | DataType::UInt64) => Ok(result),
         Some(DataType::Int128 | DataType::UInt128 | DataType::Int256 | DataType::UInt256) => {
             Ok(result)
         }
@@ -223,7 +223,7 @@ fn to_integer<T: Integer>(call: &Call, failure: Failure) -> Result<ArrayRef, Fun
         Source::Moments(Moments::Days(days)) => days.unary(|day| T::wrap(day.into())),
         Source::Moments(Moments::Seconds(seconds)) => seconds.unary(T::wrap),
         Source::Moments(Moments::Ticks(ticks, per_second)) => {
-            ticks.unary(|tick| T::wrap(tick / per_second))
+            whole_seconds(call, &ticks, per_second)?.unary(T::wrap)
         }
         Source::Numbers(Numbers::Integers(array)) => array.unary(T::wrap),
         Source::Numbers(Numbers::Unsigned(array)) => array.unary(|number| T::wrap(number as i64)),
@@ -300,11 +300,7 @@ fn whole_part(call: &Call, values: &ArrayRef) -> Result<Int64Array, FunctionErro
     };
     let unit = 10_i128.checked_pow(u32::from(scale.unsigned_abs())).unwrap_or(i128::MAX);
     let decimals = values.as_primitive::<arrow_array::types::Decimal128Type>();
-    let fits = match arithmetic::integer(bare(call.result)) {
-        Some(it) if it.is_signed => -(1_i128 << (it.bits - 1))..=(1 << (it.bits - 1)) - 1,
-        Some(it) => 0..=(1 << it.bits) - 1,
-        None => i128::MIN..=i128::MAX,
-    };
+    let fits = range(call.result);
     let whole = |row: usize| decimals.value(row) / unit;
     let lost =
         (0..decimals.len()).find(|row| decimals.is_valid(*row) && !fits.contains(&whole(*row)));
@@ -312,6 +308,31 @@ fn whole_part(call: &Call, values: &ArrayRef) -> Result<Int64Array, FunctionErro
         return Err(call.value_error(row, format!("the value does not fit {}", call.result)));
     }
     Ok(decimals.unary(|number| (number / unit) as i64))
+}
+
+/// The numbers that an integer type has.
+fn range(data_type: &DataType) -> RangeInclusive<i128> {
+    match arithmetic::integer(bare(data_type)) {
+        Some(it) if it.is_signed => -(1_i128 << (it.bits - 1))..=(1 << (it.bits - 1)) - 1,
+        Some(it) => 0..=(1 << it.bits) - 1,
+        None => i128::MIN..=i128::MAX,
+    }
+}
+
+/// The seconds of instants with fractions, which are decimals in ClickHouse: those that do not fit are errors, too.
+fn whole_seconds(
+    call: &Call,
+    ticks: &Int64Array,
+    per_second: i64,
+) -> Result<Int64Array, FunctionError> {
+    let fits = range(call.result);
+    let seconds: Int64Array = ticks.unary(|tick| tick / per_second);
+    let is_lost =
+        |row: &usize| seconds.is_valid(*row) && !fits.contains(&seconds.value(*row).into());
+    match (0..seconds.len()).find(is_lost) {
+        Some(row) => Err(call.value_error(row, format!("the value does not fit {}", call.result))),
+        None => Ok(seconds),
+    }
 }
 
 fn to_float<T: ArrowPrimitiveType>(

@@ -5,7 +5,6 @@ use crate::describe::{self, TypeName};
 use crate::execution::Query;
 use crate::explain;
 use crate::fill::{Bounds, Filling};
-use crate::functions;
 use crate::generated;
 use crate::guard;
 use crate::merged::{self, Merged};
@@ -133,7 +132,7 @@ impl Session {
         options: &SessionOptions,
         add: impl FnOnce(SessionStateBuilder) -> SessionStateBuilder,
     ) -> Result<Self, SqlError> {
-        let context = functions::context(config(options), runtime(options)?, add);
+        let context = tambour_plan::context(config(options), runtime(options)?, add);
         register_functions(&context)?;
         let registry = Registry::default();
         let schema = MemorySchemaProvider::new();
@@ -350,7 +349,7 @@ impl Session {
         let planned = planned.map_err(|error| self.explained(error, text))?;
         let is_merged = switches.merged == Some(true);
         let planned = if is_merged { self.everywhere(planned)? } else { planned };
-        Ok(functions::keep_types(functions::present(planned, switches)?)?)
+        Ok(tambour_plan::keep_types(tambour_plan::present(planned, switches)?)?)
     }
     /// The switches for a statement; those of SET stay.
     fn switched(&self, task: &Task, own: Switches) -> Switches {
@@ -501,7 +500,7 @@ fn sampling(table: &Table) -> Option<dialect::Sampling> {
 
 /// Adds the functions that plans may call, wherever they run.
 pub(crate) fn register_functions(context: &SessionContext) -> Result<(), SqlError> {
-    functions::register(context)?;
+    tambour_plan::register(context)?;
     context.register_udf(ScalarUDF::new_from_impl(TypeName::new()));
     generated::register(context);
     Ok(())

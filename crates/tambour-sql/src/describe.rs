@@ -1,6 +1,5 @@
 //! ClickHouse's names of types: `DESCRIBE`, `SHOW CREATE TABLE`, `toTypeName`.
 
-use crate::functions::{has_nothing, is_variant};
 use crate::system::Shown;
 use crate::{SqlError, results};
 use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
@@ -12,6 +11,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 use tambour_part::types::{Column, DataType, Strings, TYPE_KEY};
+use tambour_plan::{has_nothing, is_variant, narrowest};
 
 /// The type as ClickHouse writes it; Arrow's name of one that ClickHouse does not have.
 fn type_name(field: &Field) -> String {
@@ -194,17 +194,6 @@ impl ScalarUDFImpl for TypeName {
     }
 }
 
-/// The narrowest type of a number.
-pub(crate) fn narrowest(number: i64) -> String {
-    let bits = [8_u32, 16, 32, 64];
-    let (letter, needed) = match u64::try_from(number) {
-        Ok(number) => ("U", u64::BITS - number.leading_zeros()),
-        Err(_) => ("", i64::BITS - number.leading_ones() + 1),
-    };
-    let bits = bits.into_iter().find(|bits| needed <= *bits).unwrap_or(64);
-    format!("{letter}Int{bits}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,24 +209,6 @@ mod tests {
             ),
         ] {
             assert_eq!(spread(name), expected);
-        }
-    }
-
-    #[test]
-    fn numbers_are_as_narrow_as_they_can_be() {
-        for (number, name) in [
-            (0, "UInt8"),
-            (255, "UInt8"),
-            (256, "UInt16"),
-            (65_536, "UInt32"),
-            (1 << 32, "UInt64"),
-            (-1, "Int8"),
-            (-128, "Int8"),
-            (-129, "Int16"),
-            (-32_769, "Int32"),
-            (i64::MIN, "Int64"),
-        ] {
-            assert_eq!(narrowest(number), name, "{number}");
         }
     }
 }

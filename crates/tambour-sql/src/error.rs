@@ -32,6 +32,20 @@ pub enum SqlError {
         #[source]
         cause: Box<FileError>,
     },
+    /// A row does not meet a constraint of its table.
+    #[error(
+        "table {table:?}, row {row}: it violates the constraint {constraint}, CHECK {expression}"
+    )]
+    Violated {
+        /// The table.
+        table: String,
+        /// The constraint.
+        constraint: String,
+        /// What it says.
+        expression: String,
+        /// The row, from 0.
+        row: usize,
+    },
     /// A statement cannot be prepared, or what it asks for cannot be done.
     #[error(transparent)]
     Statement(#[from] DialectError),
@@ -82,7 +96,7 @@ impl SqlError {
             Self::Statement(_) | Self::UnknownFunction { .. } => Kind::Argument,
             Self::UnknownTable { .. } => Kind::NotFound,
             Self::Duplicate { .. } => Kind::Conflict,
-            Self::Session { .. } => Kind::Argument,
+            Self::Session { .. } | Self::Violated { .. } => Kind::Argument,
         }
     }
 }

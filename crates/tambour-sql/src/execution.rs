@@ -41,6 +41,13 @@ impl Query {
         let plan = self.frame.create_physical_plan().await?;
         Ok(Planned { plan, task, totals: self.totals, fill: self.fill })
     }
+    /// The same on one thread, so that rows stay in their order.
+    pub(crate) fn on_one_thread(mut self) -> Self {
+        let (mut state, plan) = self.frame.into_parts();
+        state.config_mut().options_mut().execution.target_partitions = 1;
+        self.frame = DataFrame::new(state, plan);
+        self
+    }
     /// Plans and starts it.
     pub async fn execute(self) -> Result<Execution, SqlError> {
         self.plan().await?.start()
@@ -57,9 +64,17 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Columns of the result.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        results::restored(&self.plan.schema())
+    }
+    /// Starts it once more: rows that are made for each run, without a row of totals and what fills gaps.
+    pub(crate) fn rows(&self) -> Result<SendableRecordBatchStream, SqlError> {
+        Ok(results::stream(arrival::run(&self.plan, Arc::clone(&self.task))?))
+    }
     /// Starts it on the runtime that this is called on.
     pub fn start(self) -> Result<Execution, SqlError> {
-        let stream = results::stream(arrival::run(&self.plan, self.task)?);
+        let stream = self.rows()?;
         let stream = match self.fill {
             Some(fill) => fill.stream(stream),
             None => stream,

@@ -4,7 +4,6 @@
 //! value of the row before.
 
 use crate::SqlError;
-use crate::functions::default_of;
 use arrow::array::{Array, ArrayRef, AsArray, Datum, RecordBatch, Scalar, UInt32Array};
 use arrow::compute::kernels::numeric;
 use arrow::compute::{cast, interleave};
@@ -19,6 +18,7 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tambour_dialect::{Fill, Place};
+use tambour_plan::default_of;
 
 /// Rows of a batch that is made.
 const BATCH_ROWS: usize = 8192;

@@ -1,6 +1,6 @@
 //! SQL over tables: Apache DataFusion on a provider that scans parts.
 //!
-//! The way of a query: [`context`] prepares the text and plans it with [`functions`], over tables that [`tambour_scan`] reads, records,
+//! The way of a query: [`context`] prepares the text and plans it with the functions of [`tambour_plan`], over tables that [`tambour_scan`] reads, records,
 //! generated rows and the `system` tables. [`explain`] says a plan in the words of users; `write` changes tables; `fill` ends a result.
 #![forbid(unsafe_code)]
 
@@ -10,14 +10,11 @@ mod error;
 pub mod execution;
 pub mod explain;
 mod fill;
-pub mod functions;
 mod generated;
 mod guard;
 mod handed;
-pub mod lazily;
 mod listing;
 mod merged;
-mod paste;
 mod placed;
 pub mod records;
 mod results;
@@ -26,7 +23,6 @@ mod temporary;
 pub mod travel;
 mod unknown;
 mod vocabulary;
-mod walk;
 mod write;
 
 pub use tambour_scan::{exec, provider, pushdown, scan_options};

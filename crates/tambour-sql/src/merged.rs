@@ -7,7 +7,6 @@
 use crate::context::Session as Owner;
 use crate::placed::has_places;
 use crate::system::{Registry, registered};
-use crate::walk::everywhere;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
@@ -34,6 +33,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tambour_part::types::{Strings, arrow_schema};
+use tambour_plan::walk::everywhere;
 use tambour_scan::provider::TambourTable;
 use tambour_scan::pushdown::Pushdown;
 use tambour_table::engine::Engine;

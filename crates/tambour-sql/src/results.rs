@@ -1,7 +1,6 @@
 //! Results of the same name. DataFusion wants the columns of a query to be distinct, ClickHouse does not (`SELECT count(),
 //! count()`): repeated names carry a number while a query is planned, and lose it when its result is handed out.
 
-use crate::functions::{has_nothing, of_numbers};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -11,6 +10,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use std::sync::Arc;
 use tambour_dialect::marks::written;
+use tambour_plan::{has_nothing, of_numbers};
 
 /// The schema with the names that were written. NULLs in tuples become numbers that are NULL: a tuple with values of no type has
 /// no type itself.

@@ -3,13 +3,13 @@
 
 use crate::SqlError;
 use crate::context::register_functions;
-use crate::functions::travel;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::prelude::SessionContext;
 use std::sync::Arc;
+use tambour_plan::travel;
 use tambour_scan::exec::TambourScanExec;
 use tambour_scan::groups::GroupsExec;
 use tambour_scan::groups::runs::RunsExec;

@@ -1,6 +1,6 @@
 //! `system.functions` and `system.settings`: what may be typed here, in the columns that ClickHouse has for it.
 
-use crate::{SqlError, functions};
+use crate::SqlError;
 use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt8Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
@@ -33,7 +33,7 @@ pub(crate) fn function_names(session: &dyn Session) -> Vec<String> {
     let mut names: Vec<String> = session.scalar_functions().keys().cloned().collect();
     names.extend(session.aggregate_functions().keys().cloned());
     names.extend(session.window_functions().keys().cloned());
-    names.extend(functions::names().into_iter().map(str::to_owned));
+    names.extend(tambour_plan::names().into_iter().map(str::to_owned));
     names.sort_unstable();
     names.dedup();
     // The planner needs our names in lower case too; nobody else does.

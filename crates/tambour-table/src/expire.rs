@@ -5,7 +5,7 @@ use crate::fill::Fill;
 use crate::filter::RowFilter;
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
-use crate::schema::ttl::Ttl;
+use crate::ttl::Ttl;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Date32Type, TimestampMicrosecondType, TimestampMillisecondType,

@@ -12,7 +12,7 @@ use arrow_schema::ArrowError;
 use arrow_select::take::take;
 use std::sync::Arc;
 use tambour_part::part::Derive;
-use tambour_part::types::{Column, DataType, Strings};
+use tambour_part::types::{Column, DataType, Strings, arrow_schema};
 use tambour_part::{PartError, Place};
 
 /// What such rows have: the value of the DEFAULT expression, else NULL, zero or nothing.
@@ -56,6 +56,10 @@ impl Fill {
             columns.ok_or_else(|| refuse("it reads a column that is missing, too".to_owned()))?;
         let fill = Self::Computed(expression, from, data_type.clone());
         if !columns.is_empty() {
+            // Of no rows, only what holds of all rows is wrong.
+            let read: Vec<Column> = columns.iter().map(|place| stored[*place].clone()).collect();
+            let none = RecordBatch::new_empty(Arc::new(arrow_schema(&read, Strings::Binary)));
+            fill.derive(&none).map_err(|error| refuse(error.to_string()))?;
             return Ok((columns, fill));
         }
         // A constant is computed once, and what is wrong with it is known now.
@@ -134,7 +138,9 @@ fn assigned(values: &ArrayRef, from: &DataType, to: &DataType) -> Result<ArrayRe
     let is_number = |it: &DataType| {
         it.unwrapped().fixed_width().is_some() && it.unwrapped().arrow(Strings::Binary).is_numeric()
     };
-    if is_number(from) && is_number(to) {
+    let is_decimal = |it: &DataType| matches!(it.unwrapped(), DataType::Decimal { .. });
+    let are_numbers = is_number(from) && is_number(to);
+    if are_numbers && is_decimal(to) {
         let strict = CastOptions { safe: false, ..CastOptions::default() };
         return cast_with_options(values, &to.arrow(Strings::Binary), &strict)
             .map_err(|error| refuse(&error));
@@ -145,6 +151,8 @@ fn assigned(values: &ArrayRef, from: &DataType, to: &DataType) -> Result<ArrayRe
         return converted(values, from, to);
     }
     let function = match (from.unwrapped(), to.unwrapped()) {
+        // Numbers wrap around, as in ClickHouse.
+        (_, number) if are_numbers => &format!("to{number}"),
         (_, DataType::String) => "toString",
         (DataType::String, DataType::Date) => "toDate",
         (DataType::String, DataType::Date32) => "toDate32",
@@ -157,7 +165,7 @@ fn assigned(values: &ArrayRef, from: &DataType, to: &DataType) -> Result<ArrayRe
         arrow_schema::DataType::BinaryView => Strings::Binary,
         _ => Strings::Utf8,
     };
-    let schema = Arc::new(tambour_part::types::arrow_schema(&[column], strings));
+    let schema = Arc::new(arrow_schema(&[column], strings));
     let batch =
         RecordBatch::try_new(schema, vec![Arc::clone(values)]).map_err(|error| refuse(&error))?;
     let call = Expression::Call {
@@ -285,6 +293,8 @@ mod tests {
             ("Array(String)", None, "[]"),
             ("UInt64", Some("42"), "42"),
             ("Int8", Some("-3"), "-3"),
+            ("UInt8", Some("300"), "44"),
+            ("UInt8", Some("n * 100"), "32"),
             ("String", Some("'x'"), "x"),
             ("LowCardinality(String)", Some("'x'"), "x"),
             ("UInt64", Some("n * 10"), "80"),
@@ -299,9 +309,12 @@ mod tests {
         let map = Column { name: "c".to_owned(), data_type: "Map(String, UInt8)".parse().unwrap() };
         let (_, Fill::Constant(value)) = Fill::new(&map, None, &[]).unwrap() else { panic!() };
         assert_eq!((value.len(), value.as_map().value(0).len()), (1, 0));
-        for (data_type, default) in
-            [("UInt8", "300"), ("String", "now()"), ("UInt8", "m + 1"), ("Enum8('a' = 1)", "'b'")]
-        {
+        for (data_type, default) in [
+            ("Decimal(4, 2)", "300"),
+            ("String", "now()"),
+            ("UInt8", "m + 1"),
+            ("Enum8('a' = 1)", "'b'"),
+        ] {
             assert!(filled(data_type, Some(default)).is_err(), "{data_type} {default}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::alter::key_of;
 use super::conform::fit;
-use super::engine::{Engine, Fold, Folded, Use};
+use super::engine::{Engine, Fold, Folded, Use, sorting_key};
 use super::expire::Expiry;
 use super::key::Key;
 use super::locked::LockedTable;
@@ -392,7 +392,7 @@ impl<'a> Merge<'a> {
         let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
         Ok(Self {
             shape: Arc::clone(shape),
-            key: Arc::new(Key::new(&definition.sorting_key(), &columns, &schema)?),
+            key: Arc::new(Key::new(&sorting_key(definition), &columns, &schema)?),
             ranges: Arc::new(RangeColumns::new(definition, &schema)?),
             columns,
             schema,

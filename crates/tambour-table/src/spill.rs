@@ -4,7 +4,7 @@
 //! run begins, and the partition needs a merge in the end.
 
 use super::chunk::{Chunk, Order};
-use super::engine::Fold;
+use super::engine::{Fold, sorting_key};
 use super::key::{Key, OwnedKey};
 use super::partition::{Partitioner, RangeColumns, Values};
 use super::run::{Run, RunWriter};
@@ -206,7 +206,7 @@ impl OpenRun {
 impl Tools {
     fn new(definition: &TableDefinition, schema: &SchemaRef) -> Result<Self, TableError> {
         Ok(Self {
-            key: Key::new(&definition.sorting_key(), &definition.plain_columns(), schema)?,
+            key: Key::new(&sorting_key(definition), &definition.plain_columns(), schema)?,
             partitioner: Partitioner::new(definition, schema)?,
             ranges: Arc::new(RangeColumns::new(definition, schema)?),
             schema: Arc::clone(schema),

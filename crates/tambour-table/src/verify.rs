@@ -1,6 +1,7 @@
 //! Verifying a whole table: every part, and what no part can know of itself.
 
 use super::conform::fit;
+use super::engine::sorting_key;
 use super::key::{Key, Keys};
 use super::name::PartName;
 use super::open::{self, Found, load_sidecar, open_held_part, open_part};
@@ -374,8 +375,8 @@ pub(super) fn compare_rows(
 ) -> Result<(), TableError> {
     let columns = definition.plain_columns();
     let part = Arc::new(fit(path, name, (&columns, Some(definition)), part)?);
-    let sorting_key = definition.sorting_key();
-    let keys = [&sorting_key, &definition.primary_key, &definition.partition_by];
+    let sorted_by = sorting_key(definition);
+    let keys = [&sorted_by, &definition.primary_key, &definition.partition_by];
     let names: HashSet<&str> =
         keys.into_iter().flatten().flat_map(|expression| expression.columns()).collect();
     let needed = columns.iter().filter(|column| names.contains(column.name.as_str()));
@@ -397,7 +398,7 @@ pub(super) fn compare_rows(
     comparison.index = comparison.load_index(&part)?;
     let request = RunRequest {
         table: path.to_owned(),
-        key: Arc::new(key(&sorting_key)?),
+        key: Arc::new(key(&sorted_by)?),
         columns: needed,
         batch_rows: BATCH_ROWS,
     };

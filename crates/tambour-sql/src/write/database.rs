@@ -63,6 +63,7 @@ impl Session {
         }
         definition.check().map_err(of_table(&name))?;
         Engine::of(&definition).map_err(of_table(&name))?;
+        self.check_expressions(&definition).await?;
         let path = catalog::place_of(&database, &name).map_err(of_table(&name))?;
         let storage = tambour_storage::disk();
         let options = InsertOptions { existing: Existing::Refuse, ..self.insert_options() };
@@ -79,9 +80,7 @@ impl Session {
         let insert = insert.map_err(of_table(&name))?;
         let written = match &mut source {
             None => insert.commit().map_err(of_table(&name))?,
-            Some(source) => {
-                Self::store(&name, insert, &path, (&definition, &given), source).await?
-            }
+            Some(source) => self.store(&name, insert, &path, (&definition, &given), source).await?,
         };
         let table = Table::open_on(&storage, &path).map_err(of_table(&name))?;
         self.register_as(&name, Arc::new(table))?;

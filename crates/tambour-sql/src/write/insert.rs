@@ -1,5 +1,7 @@
 //! INSERT: the rows of a query into new parts.
 
+use super::checks::Checks;
+use super::complete::Completing;
 use super::literals::{self, Literals, Run};
 use super::{of_table, rows};
 use crate::SqlError;
@@ -10,13 +12,14 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt64Type};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
+use std::collections::VecDeque;
 use std::path::Path;
 use tambour_dialect::Change;
 use tambour_files::{Handed, Input};
 use tambour_part::types::Column;
+use tambour_table::Table;
 use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
-use tambour_table::schema::{ColumnKind, TableDefinition};
-use tambour_table::{Completion, Table};
+use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition};
 
 /// What errors call the rows that are added.
 const SOURCE: &str = "INSERT";
@@ -40,87 +43,91 @@ impl Session {
                  file whose name ends in .sql",
             ));
         };
-        definition.refuse_constraints().map_err(of_table(name))?;
-        let takes = |kind| kind == ColumnKind::Given;
-        let stored = definition.columns.iter().filter(|it| takes(it.clauses.kind));
-        let all: Vec<Column> = stored.map(|it| it.column.clone()).collect();
         let (given, mut source) = match source {
             Rows::Format(format) => {
-                let width = if columns.is_empty() { all.len() } else { columns.len() };
-                let given = given(&all, columns, width)?;
+                let given = given(definition, columns, None)?;
                 let opened = self.opened(format, definition, &given)?;
                 (given, opened)
             }
             Rows::Query(query) => {
                 let source = match literals::of(query) {
-                    Some(literals) => Source::Literals(literals),
+                    Some(literals) => Source::Literals(literals, 0),
                     None => match literals::runs(query) {
-                        Some(runs) => Source::Runs(self.computed(runs).await?),
+                        Some(runs) => Source::Runs(Box::new(self.computed(runs).await?)),
                         None => {
                             Source::Query(Box::new(self.query_of(query).await?.execute().await?))
                         }
                     },
                 };
-                (given(&all, columns, source.width())?, source)
+                (given(definition, columns, Some(source.width()))?, source)
             }
         };
         let options = InsertOptions { existing: Existing::Append, ..self.insert_options() };
         let insert = Insert::begin(table.storage(), table.path(), definition, options);
         let insert = insert.map_err(of_table(name))?;
         let columns = (definition, given.as_slice());
-        let written = Self::store(name, insert, table.path(), columns, &mut source).await?;
+        let written = self.store(name, insert, table.path(), columns, &mut source).await?;
         Ok(format!("{} inserted", rows(written.rows)))
     }
 
     /// Begins to compute what is not a literal.
-    async fn computed(&self, runs: Vec<Run>) -> Result<Vec<(Run, Option<Execution>)>, SqlError> {
+    async fn computed(&self, runs: Vec<Run>) -> Result<Runs, SqlError> {
         if runs.len() > RUNS_MAX {
             return Err(SqlError::refused(
                 format!("VALUES that change between literals and expressions {} times", runs.len()),
                 format!("write them so that they change {RUNS_MAX} times at most"),
             ));
         }
-        let mut begun = Vec::with_capacity(runs.len());
+        let width = runs.first().map_or(0, |run| run.is_literal.len());
+        let mut begun = VecDeque::with_capacity(runs.len());
         for run in runs {
             let execution = match &run.query {
                 Some(query) => Some(self.query_of(query).await?.execute().await?),
                 None => None,
             };
-            begun.push((run, execution));
+            begun.push_back((run, execution));
         }
-        Ok(begun)
+        Ok(Runs { width, runs: begun, batches: 0 })
     }
 
     /// Stores the rows of a source, whose values go to the columns `given`; commits all of them or none.
     pub(super) async fn store(
+        &self,
         name: &str,
         mut insert: Insert,
         path: &Path,
         (definition, given): (&TableDefinition, &[Column]),
         source: &mut Source,
     ) -> Result<InsertSummary, SqlError> {
-        let completion = match Completion::new(path, definition, given) {
-            Ok(completion) => completion,
-            Err(error) => {
-                insert.abort().map_err(of_table(name))?;
-                return Err(of_table(name)(error));
-            }
-        };
-        let mapping = (0..given.len()).map(Some).collect();
-        let mut stored = Handed::placed(SOURCE, given, mapping);
-        let write = |batch: &RecordBatch| {
-            let batch = stored.batch(batch).map_err(of_rows(name))?;
-            insert
-                .write(completion.complete(&batch).map_err(of_table(name))?)
-                .map_err(of_table(name))
-        };
-        match source.copy(name, write).await {
+        match self.copy(name, &mut insert, path, (definition, given), source).await {
             Ok(()) => insert.commit().map_err(of_table(name)),
             Err(error) => {
                 insert.abort().map_err(of_table(name))?;
                 Err(error)
             }
         }
+    }
+
+    async fn copy(
+        &self,
+        name: &str,
+        insert: &mut Insert,
+        path: &Path,
+        (definition, given): (&TableDefinition, &[Column]),
+        source: &mut Source,
+    ) -> Result<(), SqlError> {
+        let mut completing = Completing::new(self, path, (definition, given)).await?;
+        let mut checks = Checks::new(self, definition).await?;
+        let mut stored = Handed::placed(SOURCE, given, (0..given.len()).map(Some).collect());
+        while let Some(batch) = source.next(name).await? {
+            let batch = stored.batch(&batch).map_err(of_rows(name))?;
+            let complete = completing.complete(name, &batch).await?;
+            if let Some(checks) = &mut checks {
+                checks.check(&complete).await?;
+            }
+            insert.write(complete).map_err(of_table(name))?;
+        }
+        Ok(())
     }
 }
 
@@ -134,59 +141,67 @@ pub(super) enum Rows<'a> {
 
 /// Where rows come from.
 pub(super) enum Source {
-    Literals(Literals),
+    /// Literals, and how many batches of them were taken.
+    Literals(Literals, usize),
     Query(Box<Execution>),
-    /// In each run, columns of literals beside those that are computed.
-    Runs(Vec<(Run, Option<Execution>)>),
+    Runs(Box<Runs>),
     Data(Box<Input>),
+}
+
+/// In each run, columns of literals beside those that are computed.
+pub(super) struct Runs {
+    width: usize,
+    /// Those that are left.
+    runs: VecDeque<(Run, Option<Execution>)>,
+    /// How many batches of the first one were taken, if it is literals alone.
+    batches: usize,
+}
+
+impl Runs {
+    async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+        while let Some((run, execution)) = self.runs.front_mut() {
+            let batch = match execution {
+                Some(execution) => match execution.next().await? {
+                    Some(computed) => Some(beside(run, &computed)?),
+                    None => None,
+                },
+                None => taken(&run.literals, &mut self.batches)?,
+            };
+            if batch.is_some() {
+                return Ok(batch);
+            }
+            self.runs.pop_front();
+            self.batches = 0;
+        }
+        Ok(None)
+    }
+}
+
+/// The next batch of literals.
+fn taken(literals: &Literals, batches: &mut usize) -> Result<Option<RecordBatch>, SqlError> {
+    let batch = literals.batch(*batches).transpose().map_err(DataFusionError::from)?;
+    *batches += 1;
+    Ok(batch)
 }
 
 impl Source {
     /// Values per row.
     pub(super) fn width(&self) -> usize {
         match self {
-            Self::Literals(literals) => literals.width,
+            Self::Literals(literals, _) => literals.width,
             Self::Query(execution) => execution.stream.schema().fields().len(),
-            Self::Runs(runs) => runs.first().map_or(0, |(run, _)| run.is_literal.len()),
+            Self::Runs(runs) => runs.width,
             Self::Data(input) => input.columns().len(),
         }
     }
 
-    async fn copy(
-        &mut self,
-        name: &str,
-        mut write: impl FnMut(&RecordBatch) -> Result<(), SqlError>,
-    ) -> Result<(), SqlError> {
+    /// The next rows.
+    async fn next(&mut self, name: &str) -> Result<Option<RecordBatch>, SqlError> {
         match self {
-            Self::Literals(literals) => literals
-                .batches()
-                .try_for_each(|batch| write(&batch.map_err(DataFusionError::from)?)),
-            Self::Query(execution) => {
-                while let Some(batch) = execution.next().await? {
-                    write(&batch)?;
-                }
-                Ok(())
-            }
-            Self::Runs(runs) => {
-                for (run, execution) in runs {
-                    let Some(execution) = execution else {
-                        run.literals
-                            .batches()
-                            .try_for_each(|batch| write(&batch.map_err(DataFusionError::from)?))?;
-                        continue;
-                    };
-                    while let Some(batch) = execution.next().await? {
-                        write(&beside(run, &batch)?)?;
-                    }
-                }
-                Ok(())
-            }
-            Self::Data(input) => {
-                while let Some(batch) = input.next_batch() {
-                    write(&batch.map_err(of_rows(name))?)?;
-                }
-                Ok(())
-            }
+            Self::Literals(literals, batches) => taken(literals, batches),
+            Self::Query(execution) => execution.next().await,
+            Self::Runs(runs) => runs.next().await,
+            Self::Data(input) => input.next_batch().transpose().map_err(of_rows(name)),
         }
     }
 }
@@ -215,9 +230,23 @@ pub(super) fn of_rows(name: &str) -> impl Fn(tambour_files::FileError) -> SqlErr
     move |cause| SqlError::Rows { table: name.to_owned(), cause: Box::new(cause) }
 }
 
-/// The columns that get values, in the order of the statement.
-fn given(all: &[Column], columns: &[String], width: usize) -> Result<Vec<Column>, SqlError> {
+/// The columns that get values, in the order of the statement; an error if there are not as many values.
+fn given(
+    definition: &TableDefinition,
+    columns: &[String],
+    width: Option<usize>,
+) -> Result<Vec<Column>, SqlError> {
+    let of = |columns: &[ColumnDefinition], kind: ColumnKind| -> Vec<Column> {
+        let of_kind = columns.iter().filter(|it| it.clauses.kind == kind);
+        of_kind.map(|it| it.column.clone()).collect()
+    };
+    let mut all = of(&definition.columns, ColumnKind::Given);
     let mut given: Vec<Column> = Vec::new();
+    if columns.is_empty() {
+        given.clone_from(&all);
+    }
+    // These get values only where they are named.
+    all.extend(of(&definition.unstored, ColumnKind::Ephemeral));
     for name in columns {
         let Some(column) = all.iter().find(|column| column.name == *name) else {
             let known: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
@@ -234,14 +263,11 @@ fn given(all: &[Column], columns: &[String], width: usize) -> Result<Vec<Column>
         }
         given.push(column.clone());
     }
-    if columns.is_empty() {
-        given = all.to_vec();
-    }
-    if given.len() != width {
-        return Err(SqlError::refused(
+    match width {
+        Some(width) if width != given.len() => Err(SqlError::refused(
             format!("INSERT of {width} values into {} columns", given.len()),
             "each column needs a value",
-        ));
+        )),
+        _ => Ok(given),
     }
-    Ok(given)
 }

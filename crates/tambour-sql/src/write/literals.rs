@@ -82,21 +82,16 @@ pub(super) struct Literals {
 type Cell = Option<String>;
 
 impl Literals {
-    /// Batches of texts.
-    pub(super) fn batches(&self) -> impl Iterator<Item = arrow::error::Result<RecordBatch>> + '_ {
+    /// A batch of texts; `None` after the last one.
+    pub(super) fn batch(&self, number: usize) -> Option<arrow::error::Result<RecordBatch>> {
+        let rows = self.rows.chunks(BATCH_ROWS).nth(number)?;
         let fields = (0..self.width)
             .map(|index| Field::new(format!("value {}", index + 1), DataType::Utf8, true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        self.rows.chunks(BATCH_ROWS).map(move |rows| {
-            let column = |index: usize| texts(rows.iter(), index);
-            let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-            let columns = (0..self.width).map(column).collect();
-            RecordBatch::try_new_with_options(Arc::clone(&schema), columns, &options)
-        })
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let columns = (0..self.width).map(|index| texts(rows.iter(), index)).collect();
+        Some(RecordBatch::try_new_with_options(schema, columns, &options))
     }
-}
-
-impl Literals {
     /// The texts of a column in these rows.
     pub(super) fn column(&self, index: usize, rows: &[usize]) -> ArrayRef {
         texts(rows.iter().filter_map(|row| self.rows.get(*row)), index)

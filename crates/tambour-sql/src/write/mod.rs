@@ -5,7 +5,10 @@
 //! are stored by the same conversion as an import's ([`tambour_files::Handed`]): one that does not fit is an error.
 
 mod alter;
+mod checks;
+mod complete;
 mod database;
+mod derived;
 mod insert;
 mod literals;
 mod load;

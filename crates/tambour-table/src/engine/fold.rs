@@ -1,9 +1,9 @@
 //! The engine at work: sorted batches in, fewer rows out.
 
-use super::Engine;
 use super::add::Adding;
 use super::collapse::{Collapsing, Versioned};
 use super::replace::Replacing;
+use super::{Engine, sorting_key};
 use crate::TableError;
 use crate::key::Key;
 use crate::schema::TableDefinition;
@@ -88,7 +88,7 @@ impl Fold {
             return Ok(None);
         }
         let columns = definition.plain_columns();
-        let key = Arc::new(Key::new(&definition.sorting_key(), &columns, schema)?);
+        let key = Arc::new(Key::new(&sorting_key(definition), &columns, schema)?);
         Self::new(&engine, &key, (&columns, schema), Use::Store).map(Some)
     }
 

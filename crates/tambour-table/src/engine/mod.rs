@@ -176,18 +176,16 @@ impl Engine {
     }
 }
 
-impl TableDefinition {
-    /// What parts are sorted by: ORDER BY, and the version of a `VersionedCollapsingMergeTree` after it.
-    pub fn sorting_key(&self) -> Vec<Expression> {
-        let mut key = self.order_by.clone();
-        if let Ok(Engine::VersionedCollapsing { version, .. }) = Engine::of(self) {
-            let version = Expression::Column(version);
-            if !key.contains(&version) {
-                key.push(version);
-            }
+/// What parts are sorted by: ORDER BY, and the version of a `VersionedCollapsingMergeTree` after it.
+pub fn sorting_key(definition: &TableDefinition) -> Vec<Expression> {
+    let mut key = definition.order_by.clone();
+    if let Ok(Engine::VersionedCollapsing { version, .. }) = Engine::of(definition) {
+        let version = Expression::Column(version);
+        if !key.contains(&version) {
+            key.push(version);
         }
-        key
     }
+    key
 }
 
 /// The name of an engine, without the words for servers that share a table, and the columns that it names.

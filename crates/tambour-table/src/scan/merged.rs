@@ -7,7 +7,7 @@
 use super::pruning::Pruning;
 use super::reader::conformed;
 use super::{Pruned, ScanRequest, column_named, columns_in};
-use crate::engine::{Engine, Fold, Folded, Use};
+use crate::engine::{Engine, Fold, Folded, Use, sorting_key};
 use crate::key::{Key, Keys, OwnedKey};
 use crate::predicate::Predicate;
 use crate::schema::expression::Expression;
@@ -60,10 +60,10 @@ impl MergedScan {
             return Err(TableError::DefinitionUnknown { table, operation: "FINAL" });
         };
         let engine = Engine::of(definition)?;
-        let sorting_key = definition.sorting_key();
-        let (columns, handed_out) = columns_of(table, request, &engine, &sorting_key)?;
+        let sorted_by = sorting_key(definition);
+        let (columns, handed_out) = columns_of(table, request, &engine, &sorted_by)?;
         let read = Arc::new(arrow_schema(&columns, request.strings));
-        let key = Arc::new(Key::new(&sorting_key, &columns, &read)?);
+        let key = Arc::new(Key::new(&sorted_by, &columns, &read)?);
         let primary = Arc::new(Key::new(&definition.primary_key, &columns, &read)?);
         let (parts, pruned) = sources(table, &request.predicate, &primary)?;
         let mut scan = Self {

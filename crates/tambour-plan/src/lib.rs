@@ -1,10 +1,14 @@
-//! ClickHouse's functions in queries.
+//! Plans with ClickHouse's meaning.
+//!
+//! A session plans a statement with the functions of [`register`]; [`present`] and [`keep_types`] change the plan until each expression has the
+//! type and the value that it has in ClickHouse; and [`lazily`] plans its execution.
 //!
 //! Functions of values are those of [`tambour_function`], wrapped ([`scalar`]); so a key expression and a
 //! query never disagree. Only what keys cannot use is made here: [`readable`] texts, the exact [`quantile`]s,
 //! [`operators`] with ClickHouse's result types, and types that are kept through DataFusion's functions ([`keep`]).
 //! Aggregates that DataFusion has under another name are renamed by [`tambour_dialect`]. The list with all differences is
 //! `docs/functions.md`.
+#![forbid(unsafe_code)]
 
 mod absent;
 mod aggregate;
@@ -27,9 +31,10 @@ mod frames;
 mod gather;
 mod integer;
 mod interpolated;
-pub(crate) mod joined;
+mod joined;
 mod keep;
 mod lambda;
+pub mod lazily;
 mod listed;
 mod literal;
 mod logic;
@@ -38,29 +43,32 @@ mod nested;
 mod once;
 mod operators;
 mod order;
-pub(crate) mod otherwise;
+mod otherwise;
+mod paste;
 mod quantile;
 mod readable;
 mod scalar;
 mod session;
 mod shown;
 mod texts;
-pub(crate) mod travel;
+pub mod travel;
 mod tuple;
 mod typed;
 mod united;
 mod using;
 mod variant;
+pub mod walk;
 mod written;
 mod zeros;
 
-pub(crate) use absent::present;
-pub(crate) use default::scalar as default_of;
-pub(crate) use keep::keep_types;
-pub(crate) use typed::{has_nothing, of_numbers};
-pub(crate) use variant::is_variant;
+pub use absent::present;
+pub use default::scalar as default_of;
+pub use keep::keep_types;
+pub use literal::narrowest;
+pub use typed::{has_nothing, of_numbers};
+pub use variant::is_variant;
 
-use crate::SqlError;
+use datafusion::error::Result;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF};
@@ -72,7 +80,7 @@ use tambour_scan::aggregates;
 
 /// A context with the operators. They are asked before DataFusion's planners, which would take subscripts. What else the
 /// session shall have is added at the end.
-pub(crate) fn context(
+pub fn context(
     config: SessionConfig,
     runtime: Arc<RuntimeEnv>,
     add: impl FnOnce(SessionStateBuilder) -> SessionStateBuilder,
@@ -81,7 +89,7 @@ pub(crate) fn context(
         .with_config(config)
         .with_runtime_env(runtime)
         .with_default_features()
-        .with_query_planner(Arc::new(crate::lazily::LazyPlanner))
+        .with_query_planner(Arc::new(lazily::LazyPlanner))
         .with_optimizer_rules(optimizer_rules())
         .with_physical_optimizer_rules(tambour_scan::groups::rules());
     if let Some(planners) = builder.expr_planners() {
@@ -97,7 +105,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 }
 
 /// Adds all functions to a context.
-pub fn register(context: &SessionContext) -> Result<(), SqlError> {
+pub fn register(context: &SessionContext) -> Result<()> {
     for function in tambour_aggregate::all_in_queries() {
         context.register_udf(ScalarUDF::new_from_impl(scalar::Wrapped::new(function)));
     }

@@ -6,10 +6,10 @@ use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 
 /// What is done to each node.
-type Change<'a, T> = &'a mut dyn FnMut(T) -> Result<Transformed<T>>;
+pub type Change<'a, T> = &'a mut dyn FnMut(T) -> Result<Transformed<T>>;
 
 /// The walks over expressions.
-pub(crate) trait Walk {
+pub trait Walk {
     /// Changes nodes after those inside.
     fn up(self, change: Change<Expr>) -> Result<Transformed<Expr>>;
     /// Changes nodes before those inside.
@@ -48,11 +48,11 @@ impl Walk for Expr {
 }
 
 /// Changes all nodes of a plan and of its subqueries, those below first.
-pub(crate) fn everywhere(plan: LogicalPlan, change: Change<LogicalPlan>) -> Result<LogicalPlan> {
+pub fn everywhere(plan: LogicalPlan, change: Change<LogicalPlan>) -> Result<LogicalPlan> {
     Ok(plan.transform_up_with_subqueries(change)?.data)
 }
 
 /// The same, those above first; `TreeNodeRecursion::Jump` leaves out what is below.
-pub(crate) fn downwards(plan: LogicalPlan, change: Change<LogicalPlan>) -> Result<LogicalPlan> {
+pub fn downwards(plan: LogicalPlan, change: Change<LogicalPlan>) -> Result<LogicalPlan> {
     Ok(plan.transform_down_with_subqueries(change)?.data)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The default of a field; NULL if it may be NULL.
-pub(crate) fn scalar(field: &Field) -> Result<ScalarValue> {
+pub fn scalar(field: &Field) -> Result<ScalarValue> {
     if field.is_nullable() {
         return ScalarValue::try_from(field.data_type());
     }

@@ -393,10 +393,7 @@ impl TableError {
     }
 
     /// A [`StorageError::File`] made from what an operation on a path answered.
-    pub(crate) fn file(
-        operation: &'static str,
-        path: &Path,
-    ) -> impl FnOnce(io::Error) -> Self + use<> {
+    pub fn file(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let wrap = StorageError::file(operation, path);
         move |cause| Self::Storage(wrap(cause))
     }

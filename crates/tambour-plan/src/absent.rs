@@ -28,7 +28,7 @@ use tambour_dialect::marks::{JOINED, Otherwise};
 use tambour_part::types::DataType;
 
 /// The pass over a planned query.
-pub(crate) fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPlan> {
+pub fn present(plan: LogicalPlan, switches: Switches) -> Result<LogicalPlan> {
     let (joins, aggregates) = (
         switches.join_use_nulls == Some(false),
         switches.aggregate_functions_null_for_empty == Some(false),

@@ -46,12 +46,12 @@ fn make(made: Made) -> Option<ScalarUDF> {
 }
 
 /// What a function was made from, as a text; `None` of those that sessions have by name.
-pub(crate) fn text_of(function: &ScalarUDF) -> Option<String> {
+pub fn text_of(function: &ScalarUDF) -> Option<String> {
     made(function).and_then(|made| serde_json::to_string(&made).ok())
 }
 
 /// The function of such a text.
-pub(crate) fn function_of(text: &str) -> Option<ScalarUDF> {
+pub fn function_of(text: &str) -> Option<ScalarUDF> {
     serde_json::from_str(text).ok().and_then(make)
 }
 

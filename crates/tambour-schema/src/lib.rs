@@ -2,21 +2,23 @@
 //!
 //! A statement goes from [`token`] (words with their places) through [`create`] (clauses) and [`check`] (does it make
 //! sense) to a [`TableDefinition`]; [`print`] is the way back. Keys are [`expression::Expression`]s, computed by the
-//! functions of [`tambour_function`].
+//! functions of [`tambour_function`]. What can be wrong, with a table's files too, is a [`TableError`].
+#![forbid(unsafe_code)]
 
 pub mod alter;
 mod check;
 mod create;
+mod error;
 pub mod expression;
 mod index;
+pub mod moment;
 mod parts;
 mod permit;
 mod print;
 mod sort;
-pub(crate) mod token;
-pub mod ttl;
+pub mod token;
 
-use crate::TableError;
+pub use error::TableError;
 use expression::Expression;
 pub use index::IndexDefinition;
 pub use permit::permit;
@@ -120,6 +122,15 @@ pub struct TableDefinition {
     pub clauses: TableClauses,
 }
 
+/// A `CONSTRAINT … CHECK`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Its name.
+    pub name: String,
+    /// What must be 1 for every row.
+    pub expression: String,
+}
+
 /// A CREATE TABLE statement that may end with a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Creation<'a> {
@@ -133,8 +144,12 @@ pub struct Creation<'a> {
 
 impl<'a> Creation<'a> {
     /// Parses `CREATE TABLE … [(columns)] [ENGINE = MergeTree …] [AS SELECT …]`.
+    ///
+    /// A column whose DEFAULT is NULL is Nullable, as in ClickHouse.
     pub fn parse(sql: &'a str) -> Result<Self, TableError> {
-        create::parse_creation(sql)
+        let mut creation = create::parse_creation(sql)?;
+        create::allow_nulls(&mut creation.definition)?;
+        Ok(creation)
     }
 }
 
@@ -174,7 +189,7 @@ impl TableDefinition {
     /// columns `n.a Array(T)`; the syntax of before 2018, `MergeTree(date, (key), 8192)`, becomes today's.
     ///
     /// ```
-    /// use tambour_table::schema::TableDefinition;
+    /// use tambour_schema::TableDefinition;
     /// let definition = TableDefinition::parse(
     ///     "CREATE TABLE hits (page String, visits UInt32) ENGINE = MergeTree ORDER BY page",
     /// )?;
@@ -211,17 +226,22 @@ impl TableDefinition {
     /// The value of a setting, the last one if there are several.
     ///
     /// ```
-    /// use tambour_table::schema::TableDefinition;
+    /// use tambour_schema::TableDefinition;
     /// let definition = TableDefinition::parse(
     ///     "CREATE TABLE hits (page String) ENGINE = MergeTree ORDER BY page \
     ///      SETTINGS index_granularity = 1024",
     /// )?;
     /// assert_eq!(definition.setting("index_granularity"), Some("1024"));
     /// assert_eq!(definition.index_granularity(), 1024);
-    /// # Ok::<(), tambour_table::TableError>(())
+    /// # Ok::<(), tambour_schema::TableError>(())
     /// ```
     pub fn setting(&self, name: &str) -> Option<&str> {
         self.settings.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What every row has to meet: its `CONSTRAINT … CHECK` clauses.
+    pub fn checks(&self) -> Result<Vec<Check>, TableError> {
+        check::checks(self)
     }
 
     /// An error if rows of the table have to meet a `CONSTRAINT … CHECK`: they may not get past what nobody checks.

@@ -32,7 +32,7 @@ use tambour_part::types::{DataType, TYPE_KEY};
 use tambour_scan::aggregates::sliding;
 
 /// The pass.
-pub(crate) fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
+pub fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = everywhere(plan, &mut super::constant::known)?;
     let plan = everywhere(plan, &mut super::once::drawn)?;
     let plan = everywhere(plan, &mut alike::check_sets)?;

@@ -3,16 +3,16 @@
 use crate::TableError;
 
 /// Most bytes of a statement.
-pub(crate) const STATEMENT_MAX: usize = 1 << 20;
+pub const STATEMENT_MAX: usize = 1 << 20;
 /// Deepest nesting of parentheses.
-pub(crate) const DEPTH_MAX: usize = 100;
+pub const DEPTH_MAX: usize = 100;
 
 /// Most operators of a statement.
 const OPERATORS_MAX: usize = 200;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A bare word: keyword or name.
     Word,
     /// A name in back or double quotes.
@@ -29,15 +29,18 @@ pub(crate) enum Kind {
 
 /// A token: what it is and where it stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct Token {
+    /// What it is.
+    pub kind: Kind,
+    /// The place of its first byte.
+    pub start: usize,
+    /// The place past its last byte.
+    pub end: usize,
 }
 
 /// A reader over the tokens of a statement.
 #[derive(Debug)]
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     source: &'a str,
     tokens: Vec<Token>,
     at: usize,
@@ -47,7 +50,7 @@ pub(crate) struct Cursor<'a> {
 
 /// A place to come back to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mark {
+pub struct Mark {
     at: usize,
     depth: usize,
     operators: usize,
@@ -55,7 +58,7 @@ pub(crate) struct Mark {
 
 impl<'a> Cursor<'a> {
     /// Cuts a statement into tokens.
-    pub(crate) fn new(source: &'a str) -> Result<Self, TableError> {
+    pub fn new(source: &'a str) -> Result<Self, TableError> {
         let mut cursor = Self { source, tokens: Vec::new(), at: 0, depth: 0, operators: 0 };
         if source.len() > STATEMENT_MAX {
             return Err(cursor.limit(0, "length of the statement", STATEMENT_MAX));
@@ -138,55 +141,55 @@ impl<'a> Cursor<'a> {
     }
 
     /// Where the cursor is.
-    pub(crate) fn mark(&self) -> Mark {
+    pub fn mark(&self) -> Mark {
         Mark { at: self.at, depth: self.depth, operators: self.operators }
     }
     /// Goes back.
-    pub(crate) fn reset(&mut self, mark: Mark) {
+    pub fn reset(&mut self, mark: Mark) {
         self.at = mark.at;
         self.depth = mark.depth;
         self.operators = mark.operators;
     }
     /// The token that comes next.
-    pub(crate) fn peek(&self) -> Token {
+    pub fn peek(&self) -> Token {
         self.peek_ahead(0)
     }
     /// The token that comes after `count` others.
-    pub(crate) fn peek_ahead(&self, count: usize) -> Token {
+    pub fn peek_ahead(&self, count: usize) -> Token {
         let end = Token { kind: Kind::End, start: self.source.len(), end: self.source.len() };
         self.tokens.get(self.at + count).copied().unwrap_or(end)
     }
     /// Takes the next token.
-    pub(crate) fn next(&mut self) -> Token {
+    pub fn next(&mut self) -> Token {
         let token = self.peek();
         self.at = (self.at + 1).min(self.tokens.len().saturating_sub(1));
         token
     }
     /// The source of a token.
-    pub(crate) fn text(&self, token: Token) -> &'a str {
+    pub fn text(&self, token: Token) -> &'a str {
         &self.source[token.start..token.end]
     }
     /// True if the next token is this keyword.
-    pub(crate) fn at_word(&self, word: &str) -> bool {
+    pub fn at_word(&self, word: &str) -> bool {
         self.is_word(self.peek(), word)
     }
     fn is_word(&self, token: Token, word: &str) -> bool {
         token.kind == Kind::Word && self.text(token).eq_ignore_ascii_case(word)
     }
     /// True if the next token is one of these keywords.
-    pub(crate) fn at_any_word(&self, words: &[&str]) -> bool {
+    pub fn at_any_word(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.at_word(word))
     }
     /// True if the next token is one of these symbols.
-    pub(crate) fn at_any_symbol(&self, symbols: &[&str]) -> bool {
+    pub fn at_any_symbol(&self, symbols: &[&str]) -> bool {
         symbols.iter().any(|symbol| self.at_symbol(symbol))
     }
     /// True if these keywords come next.
-    pub(crate) fn at_words(&self, words: &[&str]) -> bool {
+    pub fn at_words(&self, words: &[&str]) -> bool {
         words.iter().enumerate().all(|(ahead, word)| self.is_word(self.peek_ahead(ahead), word))
     }
     /// Takes these keywords if they come next, all of them or none.
-    pub(crate) fn take_words(&mut self, words: &[&str]) -> bool {
+    pub fn take_words(&mut self, words: &[&str]) -> bool {
         let found = self.at_words(words);
         if found {
             self.at += words.len();
@@ -194,7 +197,7 @@ impl<'a> Cursor<'a> {
         found
     }
     /// Takes these keywords.
-    pub(crate) fn expect_words(&mut self, words: &[&str]) -> Result<(), TableError> {
+    pub fn expect_words(&mut self, words: &[&str]) -> Result<(), TableError> {
         for word in words {
             if !self.take_words(&[word]) {
                 return Err(self.expected(word));
@@ -203,12 +206,12 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
     /// True if the next token is this symbol.
-    pub(crate) fn at_symbol(&self, symbol: &str) -> bool {
+    pub fn at_symbol(&self, symbol: &str) -> bool {
         let token = self.peek();
         token.kind == Kind::Symbol && self.text(token) == symbol
     }
     /// Takes this symbol if it comes next.
-    pub(crate) fn take_symbol(&mut self, symbol: &str) -> bool {
+    pub fn take_symbol(&mut self, symbol: &str) -> bool {
         let found = self.at_symbol(symbol);
         if found {
             self.next();
@@ -216,11 +219,11 @@ impl<'a> Cursor<'a> {
         found
     }
     /// Takes this symbol.
-    pub(crate) fn expect_symbol(&mut self, symbol: &str) -> Result<(), TableError> {
+    pub fn expect_symbol(&mut self, symbol: &str) -> Result<(), TableError> {
         if self.take_symbol(symbol) { Ok(()) } else { Err(self.expected(&format!("`{symbol}`"))) }
     }
     /// Takes a name, quoted or not.
-    pub(crate) fn expect_name(&mut self, what: &str) -> Result<String, TableError> {
+    pub fn expect_name(&mut self, what: &str) -> Result<String, TableError> {
         let token = self.peek();
         let text = self.text(token);
         let name = match token.kind {
@@ -235,7 +238,7 @@ impl<'a> Cursor<'a> {
         Ok(name)
     }
     /// Takes a text in single quotes; its value.
-    pub(crate) fn expect_text(&mut self, what: &str) -> Result<String, TableError> {
+    pub fn expect_text(&mut self, what: &str) -> Result<String, TableError> {
         let token = self.peek();
         if token.kind != Kind::Text {
             return Err(self.expected(what));
@@ -244,16 +247,13 @@ impl<'a> Cursor<'a> {
         Ok(unquote(self.text(token)))
     }
     /// Takes the end, after a semicolon perhaps.
-    pub(crate) fn expect_end(&mut self) -> Result<(), TableError> {
+    pub fn expect_end(&mut self) -> Result<(), TableError> {
         while self.take_symbol(";") {}
         if self.peek().kind == Kind::End { Ok(()) } else { Err(self.expected("the end")) }
     }
 
     /// Takes tokens up to the first that `is_end` accepts outside of parentheses; their source.
-    pub(crate) fn skip_until(
-        &mut self,
-        is_end: impl Fn(&Self) -> bool,
-    ) -> Result<&'a str, TableError> {
+    pub fn skip_until(&mut self, is_end: impl Fn(&Self) -> bool) -> Result<&'a str, TableError> {
         let start = self.peek().start;
         let mut end = start;
         let mut open: Vec<&str> = Vec::new();
@@ -288,7 +288,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes `( … )`; the source of what is inside.
-    pub(crate) fn balanced(&mut self) -> Result<&'a str, TableError> {
+    pub fn balanced(&mut self) -> Result<&'a str, TableError> {
         self.expect_symbol("(")?;
         let inside = self.skip_until(|cursor| cursor.at_symbol(")"))?;
         self.expect_symbol(")")?;
@@ -296,13 +296,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// The source from an offset up to the last token that was taken.
-    pub(crate) fn since(&self, start: usize) -> &'a str {
+    pub fn since(&self, start: usize) -> &'a str {
         let end = self.at.checked_sub(1).and_then(|before| self.tokens.get(before));
         end.map_or("", |token| self.source.get(start..token.end).unwrap_or(""))
     }
 
     /// Goes one level deeper in an expression.
-    pub(crate) fn enter(&mut self) -> Result<(), TableError> {
+    pub fn enter(&mut self) -> Result<(), TableError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             return Err(self.limit(self.peek().start, "nesting of the expression", DEPTH_MAX));
@@ -310,7 +310,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
     /// Counts an operator: a long chain of them makes a tree as deep as it is long.
-    pub(crate) fn count_operator(&mut self) -> Result<(), TableError> {
+    pub fn count_operator(&mut self) -> Result<(), TableError> {
         self.operators += 1;
         if self.operators > OPERATORS_MAX {
             return Err(self.limit(self.peek().start, "number of operators", OPERATORS_MAX));
@@ -318,12 +318,12 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
     /// Comes back.
-    pub(crate) fn leave(&mut self) {
+    pub fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
     /// The error that something else was expected here.
-    pub(crate) fn expected(&self, what: &str) -> TableError {
+    pub fn expected(&self, what: &str) -> TableError {
         let token = self.peek();
         let found = match token.kind {
             Kind::End => "the end".to_owned(),
@@ -384,7 +384,7 @@ fn number_length(rest: &str) -> usize {
 }
 
 /// The value of a quoted token: without quotes, escapes resolved as ClickHouse does.
-pub(crate) fn unquote(token: &str) -> String {
+pub fn unquote(token: &str) -> String {
     let quote = token.chars().next().unwrap_or('\'');
     let inside = token.get(1..token.len().saturating_sub(1)).unwrap_or("");
     let mut value = String::with_capacity(inside.len());
@@ -421,7 +421,7 @@ pub(crate) fn unquote(token: &str) -> String {
 }
 
 /// A text as a token in these quotes.
-pub(crate) fn quote(value: &str, quote: char) -> String {
+pub fn quote(value: &str, quote: char) -> String {
     let mut token = String::with_capacity(value.len() + 2);
     token.push(quote);
     for character in value.chars() {
@@ -442,7 +442,7 @@ pub(crate) fn quote(value: &str, quote: char) -> String {
 /// A name as it must be written in a statement: in backticks only where it needs them.
 ///
 /// ```
-/// use tambour_table::schema::quoted_name;
+/// use tambour_schema::quoted_name;
 /// assert_eq!(quoted_name("visits"), "visits");
 /// assert_eq!(quoted_name("page views"), "`page views`");
 /// ```

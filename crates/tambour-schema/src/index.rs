@@ -38,7 +38,7 @@ impl TableDefinition {
     /// not. A clause that is not understood is left out.
     ///
     /// ```
-    /// use tambour_table::schema::TableDefinition;
+    /// use tambour_schema::TableDefinition;
     /// let definition = TableDefinition::parse(
     ///     "CREATE TABLE hits (page String, INDEX pages page TYPE bloom_filter(0.01) GRANULARITY 4) \
     ///      ENGINE = MergeTree ORDER BY tuple()",
@@ -46,7 +46,7 @@ impl TableDefinition {
     /// let indexes = definition.indexes();
     /// assert_eq!((indexes[0].kind.as_str(), indexes[0].granularity), ("bloom_filter", 4));
     /// assert_eq!((&indexes[0].columns[..], &indexes[0].arguments[..]), (&["page".into()][..], &["0.01".into()][..]));
-    /// # Ok::<(), tambour_table::TableError>(())
+    /// # Ok::<(), tambour_schema::TableError>(())
     /// ```
     pub fn indexes(&self) -> Vec<IndexDefinition> {
         let written = self.clauses.elements.iter();

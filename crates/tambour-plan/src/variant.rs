@@ -3,9 +3,8 @@
 //! shown, as each value is shown there; what computes with them is refused, since there each value keeps its own type.
 
 use super::integer::{Integer, common, of_choice};
-use super::literal::{bare_type, field_of};
+use super::literal::{bare_type, field_of, narrowest};
 use super::typed::Typed;
-use crate::describe::narrowest;
 use crate::walk::Walk;
 use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -89,7 +88,7 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// True for a field of such a type.
-pub(crate) fn is_variant(field: &Field) -> bool {
+pub fn is_variant(field: &Field) -> bool {
     field.metadata().get(TYPE_KEY).is_some_and(|name| is_name(name))
 }
 

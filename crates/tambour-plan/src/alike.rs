@@ -3,11 +3,10 @@
 
 use super::comparison::{check_set, have_same_moments, within};
 use super::listed;
-use super::literal::{bare_type, field_of, nameless};
+use super::literal::{bare_type, field_of, nameless, narrowest};
 use super::order::Order;
 use super::scalar;
 use super::typed::{Typed, has_nothing, holds, with_nulls};
-use crate::describe::narrowest;
 use crate::walk::Walk;
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};

@@ -180,6 +180,12 @@ pub(super) fn column_of(
         let place = (name, word);
         column_clause(cursor, place, &mut clauses, &mut nullable, &mut is_key, is_end)?;
     }
+    if nullable == Some(false) && clauses.clauses.default.as_ref().is_some_and(is_null) {
+        return Err(TableError::Definition {
+            clause: format!("column `{name}`"),
+            problem: "its DEFAULT is NULL, and it is NOT NULL".to_owned(),
+        });
+    }
     clauses.clauses.aggregate = aggregate_of(type_text);
     let mut columns = Vec::new();
     for (suffix, text) in expand(name, type_text)? {
@@ -250,6 +256,34 @@ fn expand(column: &str, text: &str) -> Result<Vec<(String, String)>, TableError>
             .collect(),
         None => vec![(String::new(), text.to_owned())],
     })
+}
+
+/// True for `NULL` and `(NULL)`.
+fn is_null(expression: &String) -> bool {
+    let is_around = |it: char| it.is_whitespace() || matches!(it, '(' | ')');
+    expression.trim_matches(is_around).eq_ignore_ascii_case("null")
+}
+
+/// Makes columns Nullable whose DEFAULT is NULL.
+pub(super) fn allow_nulls(definition: &mut TableDefinition) -> Result<(), TableError> {
+    for column in &mut definition.columns {
+        let is_default = column.clauses.kind == ColumnKind::Given;
+        let data_type = &column.column.data_type;
+        if !is_default
+            || !column.clauses.default.as_ref().is_some_and(is_null)
+            || data_type.is_nullable()
+        {
+            continue;
+        }
+        if matches!(data_type, DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_)) {
+            return Err(TableError::Definition {
+                clause: format!("column `{}`", column.column.name),
+                problem: format!("its DEFAULT is NULL, which {data_type} does not have"),
+            });
+        }
+        column.column.data_type = make_nullable(&column.column.name, data_type.clone())?;
+    }
+    Ok(())
 }
 
 fn make_nullable(column: &str, data_type: DataType) -> Result<DataType, TableError> {

@@ -1,12 +1,12 @@
 //! Key expressions: columns, and the functions that keys are made of, evaluated over Arrow with ClickHouse's results.
 //!
 //! ```
-//! use tambour_table::schema::expression::Expression;
+//! use tambour_schema::expression::Expression;
 //!
 //! let key = Expression::parse_key("(toYYYYMM(t), intDiv(id, 1000))")?;
 //! assert_eq!(key[1].to_string(), "intDiv(id, 1000)");
 //! assert_eq!(key[0].columns(), ["t"]);
-//! # Ok::<(), tambour_table::TableError>(())
+//! # Ok::<(), tambour_schema::TableError>(())
 //! ```
 
 use super::token::{self, Cursor, Kind};
@@ -50,10 +50,10 @@ impl Expression {
     /// Parses a key: `a`, `a, b`, `(a, b)`, `tuple()`, `toYYYYMM(t)`.
     ///
     /// ```
-    /// use tambour_table::schema::expression::Expression;
+    /// use tambour_schema::expression::Expression;
     /// assert_eq!(Expression::parse_key("(page, toDate(t))")?.len(), 2);
     /// assert!(Expression::parse_key("tuple()")?.is_empty());
-    /// # Ok::<(), tambour_table::TableError>(())
+    /// # Ok::<(), tambour_schema::TableError>(())
     /// ```
     pub fn parse_key(sql: &str) -> Result<Vec<Self>, TableError> {
         let mut cursor = Cursor::new(sql)?;
@@ -296,10 +296,10 @@ impl Expression {
     /// holds for results that are numbers, not for `toDate`, which wraps around after 2149.
     ///
     /// ```
-    /// use tambour_table::schema::expression::Expression;
+    /// use tambour_schema::expression::Expression;
     /// assert!(Expression::parse("toYYYYMM(t)")?.is_monotonic());
     /// assert!(!Expression::parse("cityHash64(user)")?.is_monotonic());
-    /// # Ok::<(), tambour_table::TableError>(())
+    /// # Ok::<(), tambour_schema::TableError>(())
     /// ```
     pub fn is_monotonic(&self) -> bool {
         match self {
@@ -347,7 +347,7 @@ fn is_surely_positive(literal: &str) -> bool {
 /// The function of an expression that was parsed or deserialised. Intervals are added in TTL, and not in keys: texts of those
 /// name functions that [`function::find`] knows.
 fn known(name: &str) -> Result<&'static Function, TableError> {
-    let found = function::find(name).or_else(|| super::ttl::shift(name));
+    let found = function::find(name).or_else(|| super::moment::shift(name));
     found.ok_or_else(|| unknown_function(name))
 }
 

@@ -209,3 +209,37 @@ fn read(conversion: &str, text: &str) -> Result<ScalarValue> {
         .map_err(|error| DataFusionError::External(Box::new(error)))?;
     ScalarValue::try_from_array(&result.values, 0)
 }
+
+/// The narrowest type of a number.
+pub fn narrowest(number: i64) -> String {
+    let bits = [8_u32, 16, 32, 64];
+    let (letter, needed) = match u64::try_from(number) {
+        Ok(number) => ("U", u64::BITS - number.leading_zeros()),
+        Err(_) => ("", i64::BITS - number.leading_ones() + 1),
+    };
+    let bits = bits.into_iter().find(|bits| needed <= *bits).unwrap_or(64);
+    format!("{letter}Int{bits}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::narrowest;
+
+    #[test]
+    fn numbers_are_as_narrow_as_they_can_be() {
+        for (number, name) in [
+            (0, "UInt8"),
+            (255, "UInt8"),
+            (256, "UInt16"),
+            (65_536, "UInt32"),
+            (1 << 32, "UInt64"),
+            (-1, "Int8"),
+            (-128, "Int8"),
+            (-129, "Int16"),
+            (-32_769, "Int32"),
+            (i64::MIN, "Int64"),
+        ] {
+            assert_eq!(narrowest(number), name, "{number}");
+        }
+    }
+}

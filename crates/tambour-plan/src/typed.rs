@@ -48,7 +48,7 @@ pub(super) fn holds(data_type: &DataType, is_one: &dyn Fn(&DataType) -> bool) ->
 }
 
 /// True if a NULL that is written out is all that there is in some place of a type.
-pub(crate) fn has_nothing(arrow: &ArrowType) -> bool {
+pub fn has_nothing(arrow: &ArrowType) -> bool {
     match arrow {
         ArrowType::Null => true,
         ArrowType::List(item) | ArrowType::Map(item, _) => has_nothing(item.data_type()),
@@ -76,7 +76,7 @@ pub(super) fn complete(call: &mut ScalarFunction, schema: &DFSchema) -> Result<b
 }
 
 /// The type with numbers in the place of NULLs.
-pub(crate) fn of_numbers(arrow: &ArrowType) -> ArrowType {
+pub fn of_numbers(arrow: &ArrowType) -> ArrowType {
     let with_numbers = |field: &FieldRef| {
         Arc::new(field.as_ref().clone().with_data_type(of_numbers(field.data_type())))
     };

@@ -3,10 +3,9 @@
 
 use super::alike;
 use super::comparison::within;
-use super::literal::bare_type;
+use super::literal::{bare_type, narrowest};
 use super::scalar;
 use super::typed::Typed;
-use crate::describe::narrowest;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::{Column, DFSchema, DFSchemaRef, ScalarValue, plan_err};
 use datafusion::error::Result;

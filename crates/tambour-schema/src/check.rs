@@ -1,7 +1,8 @@
 //! Whether a definition makes sense: what ClickHouse would refuse is refused here too.
 
-use super::TableDefinition;
 use super::expression::Expression;
+use super::token::Cursor;
+use super::{Check, TableDefinition};
 use crate::TableError;
 use std::collections::HashSet;
 use tambour_part::types::{Column, DataType};
@@ -68,17 +69,30 @@ fn check_ttls(definition: &TableDefinition) -> Result<(), TableError> {
     Ok(())
 }
 
+/// The constraints that rows have to meet; an ASSUME is none.
+pub(super) fn checks(definition: &TableDefinition) -> Result<Vec<Check>, TableError> {
+    let mut checks = Vec::new();
+    for element in &definition.clauses.elements {
+        let mut cursor = Cursor::new(element)?;
+        if !cursor.take_words(&["CONSTRAINT"]) {
+            continue;
+        }
+        let name = cursor.expect_name("the name of the constraint")?;
+        if cursor.take_words(&["CHECK"]) {
+            let start = cursor.peek().start;
+            let expression = element.get(start..).unwrap_or_default().to_owned();
+            checks.push(Check { name, expression });
+        }
+    }
+    Ok(checks)
+}
+
 /// Refuses rows for a table with a CHECK.
 pub(super) fn refuse_constraints(definition: &TableDefinition) -> Result<(), TableError> {
-    let is_check = |element: &&String| {
-        let mut words = element.split_whitespace();
-        let is_constraint = words.next().is_some_and(|it| it.eq_ignore_ascii_case("CONSTRAINT"));
-        is_constraint && words.nth(1).is_some_and(|it| it.eq_ignore_ascii_case("CHECK"))
-    };
-    match definition.clauses.elements.iter().find(is_check) {
-        Some(element) => Err(TableError::Refused {
-            clause: format!("rows for a table with {element}"),
-            reason: "constraints are not checked here".to_owned(),
+    match checks(definition)?.first() {
+        Some(Check { name, expression }) => Err(TableError::Refused {
+            clause: format!("rows for a table with CONSTRAINT {name} CHECK {expression}"),
+            reason: "only INSERT checks them".to_owned(),
         }),
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! The statement ALTER TABLE, as far as it concerns columns: parsing only. [`crate::alter`] carries it out.
+//! The statement ALTER TABLE, as far as it concerns columns: parsing only. `tambour_table::alter` carries it out.
 
 pub use super::parts::{PartsAction, Selection};
 
@@ -95,10 +95,10 @@ impl Alteration {
     /// Parses a statement; `None` if it is none that changes columns or parts: mutations (`ALTER TABLE t DELETE …`) are SQL's.
     ///
     /// ```
-    /// use tambour_table::schema::alter::Alteration;
+    /// use tambour_schema::alter::Alteration;
     /// let statement = Alteration::parse("ALTER TABLE hits ADD COLUMN size UInt32 DEFAULT 1 AFTER page")?;
     /// assert_eq!(statement.map(|it| it.commands.len()), Some(1));
-    /// # Ok::<(), tambour_table::TableError>(())
+    /// # Ok::<(), tambour_schema::TableError>(())
     /// ```
     pub fn parse(sql: &str) -> Result<Option<Self>, TableError> {
         let mut cursor = Cursor::new(sql)?;
@@ -291,7 +291,7 @@ fn spot(cursor: &mut Cursor) -> Result<Option<Spot>, TableError> {
 }
 
 /// A text in which `from` is called `to` wherever it is a name; nothing if it is not in there.
-pub(crate) fn renamed(text: &str, from: &str, to: &str) -> Result<Option<String>, TableError> {
+pub fn renamed(text: &str, from: &str, to: &str) -> Result<Option<String>, TableError> {
     let mut cursor = Cursor::new(text)?;
     let mut result = String::new();
     let mut copied = 0;
@@ -322,7 +322,7 @@ pub(crate) fn renamed(text: &str, from: &str, to: &str) -> Result<Option<String>
 }
 
 /// The texts of a definition that may name columns and are kept as written, with what they are; the DEFAULTs apart.
-pub(crate) fn texts(definition: &TableDefinition) -> Vec<(String, &str)> {
+pub fn texts(definition: &TableDefinition) -> Vec<(String, &str)> {
     let clauses = &definition.clauses;
     let mut texts: Vec<(String, &str)> =
         clauses.elements.iter().map(|text| (text.clone(), text.as_str())).collect();

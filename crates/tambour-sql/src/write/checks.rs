@@ -1,0 +1,85 @@
+//! CONSTRAINT … CHECK: what must hold of every row that an INSERT adds.
+
+use super::derived::{Derived, Step};
+use super::of_table;
+use crate::SqlError;
+use crate::context::Session;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, UInt8Type};
+use tambour_dialect as dialect;
+use tambour_table::schema::{Check, TableDefinition};
+
+/// The constraints of a table, ready for rows.
+pub(super) struct Checks {
+    table: String,
+    checks: Vec<Check>,
+    derived: Derived,
+    /// Rows that were checked before.
+    before: usize,
+}
+
+impl Checks {
+    /// Nothing if there are none.
+    pub(super) async fn new(
+        session: &Session,
+        definition: &TableDefinition,
+    ) -> Result<Option<Self>, SqlError> {
+        let table = definition.name.clone();
+        let checks = definition.checks().map_err(of_table(&table))?;
+        if checks.is_empty() {
+            return Ok(None);
+        }
+        let step = |(number, check): (usize, &Check)| {
+            let reads = dialect::columns_of(&check.expression)?;
+            Ok(Step { name: name(number), sql: format!("({})", check.expression), reads })
+        };
+        let steps = checks.iter().enumerate().map(step).collect::<Result<Vec<_>, SqlError>>()?;
+        let columns = definition.plain_columns();
+        let derived = Derived::new(session, &table, &columns, &[steps]).await?;
+        Ok(Some(Self { table, checks, derived, before: 0 }))
+    }
+
+    /// An error if a row of the batch, which has all columns of the table, breaks one of them.
+    pub(super) async fn check(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
+        let answers = self.derived.of(batch).await?;
+        for (number, check) in self.checks.iter().enumerate() {
+            let answers = answers.column(self.derived.place(&name(number))?);
+            if let Some(row) = self.first_broken(check, answers)? {
+                return Err(SqlError::Violated {
+                    table: self.table.clone(),
+                    constraint: check.name.clone(),
+                    expression: check.expression.clone(),
+                    row: self.before + row,
+                });
+            }
+        }
+        self.before += batch.num_rows();
+        Ok(())
+    }
+
+    /// The first row whose answer is not 1; a NULL is not, either, and as in ClickHouse no other number.
+    fn first_broken(&self, check: &Check, answers: &ArrayRef) -> Result<Option<usize>, SqlError> {
+        let holds: Box<dyn Fn(usize) -> bool> = match answers.data_type() {
+            DataType::Boolean => {
+                let answers = answers.as_boolean();
+                Box::new(|row| answers.is_valid(row) && answers.value(row))
+            }
+            DataType::UInt8 => {
+                let answers = answers.as_primitive::<UInt8Type>();
+                Box::new(|row| answers.is_valid(row) && answers.value(row) == 1)
+            }
+            _ => {
+                return Err(SqlError::refused(
+                    format!("INSERT INTO {}", self.table),
+                    format!("its constraint {} is not a UInt8: {}", check.name, check.expression),
+                ));
+            }
+        };
+        Ok((0..answers.len()).find(|row| !holds(*row)))
+    }
+}
+
+/// The column of a constraint; nobody types its name.
+fn name(number: usize) -> String {
+    format!("\u{1f}check {number}")
+}

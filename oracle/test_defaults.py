@@ -1,0 +1,72 @@
+"""Columns that an INSERT leaves out: every kind of expression as the DEFAULT of every type, beside ClickHouse.
+
+Of the pairs, an everyday run asks every fifth; FUNCTIONS_FULL=1 asks all.
+"""
+
+import os
+from collections import Counter
+
+EXPRESSIONS = [
+    "a + 1", "a * 300", "-toInt32(a)", "a / 4", "intDiv(a, 7)", "a % 2 = 0 AND s != ''", "a > 2", "NULL", "42", "-1", "1.5", "300",
+    "'x'", "'2024-02-29'", "'12'", "s", "lower(s)", "concat(s, '-', toString(a))", "s || 'y'", "length(s)", "s LIKE 'A%'", "hex(s)",
+    "splitByChar('b', s)", "cityHash64(s)", "toDate(a)", "toDateTime(a * 100000, 'UTC')", "toDateTime64('2024-02-29 12:00:00.123', 3, 'UTC')",
+    "[a, a + 1]", "[]", "(a, s)", "map(s, a)", "if(a > 2, 'x', 'y')", "multiIf(a = 1, 'x', a = 2, 'y', s)", "CASE WHEN a = 1 THEN 'x' ELSE s END",
+    "d", "d + 1", "coalesce(d, 0)", "a::String", "toDecimal64(a, 4)", "toUUID('61f0c404-5cb3-11e7-907b-a6006ad3dba0')", "toIPv4('1.2.3.4')",
+    "arrayMap(x -> x * a, [1, 2])", "toInt128(a) * 1000000000000000000", "e", "f + a", "b", "toFloat64(a) / 0", "now() > toDateTime(0)",
+    "length(toString(generateUUIDv4())) + a", "rand() * 0 + a", "tuple(a)", "d IS NULL", "toYYYYMM(toDate(a))", "toUnixTimestamp(toDateTime(a, 'UTC'))",
+]
+
+TYPES = [
+    "UInt8", "Int16", "UInt32", "Int64", "UInt64", "Float32", "Float64", "String", "FixedString(8)", "Nullable(UInt8)", "Nullable(String)",
+    "LowCardinality(String)", "LowCardinality(Nullable(String))", "Date", "Date32", "DateTime('UTC')", "DateTime64(3, 'UTC')", "Decimal(18, 4)", "Bool",
+    "Enum8('x' = 1, 'y' = 2)", "UUID", "IPv4", "Array(UInt32)", "Array(String)", "Tuple(UInt32, String)", "Map(String, UInt32)", "Int128", "UInt256",
+]
+
+CREATE = (
+    "CREATE TABLE {} (a UInt32, s String, d Nullable(Float64), b UInt16 DEFAULT a * 2, e UInt8 EPHEMERAL 7, f Int8 EPHEMERAL, c {} {} {}) "
+    "ENGINE = MergeTree ORDER BY a SETTINGS index_granularity = 2"
+)
+VALUES = "(1, 'Abc', 1.5), (2, '', NULL), (3, '12', -0.25), (4000000000, 'xby', 1e9), (0, 'y', 7)"
+
+
+def cases():
+    """The pairs: names of tables, and what makes them."""
+    step = 1 if os.environ.get("FUNCTIONS_FULL") else 5
+    pairs = [(expression, kind) for expression in EXPRESSIONS for kind in TYPES]
+    for number, (expression, kind) in enumerate(pairs):
+        if number % step == 0:
+            yield f"t{number}", kind, "MATERIALIZED" if number % 2 else "DEFAULT", expression
+
+
+def test_every_expression_is_a_default_of_every_type(server, database, tambour, tmp_path, record_property):
+    expected, script, told = {}, [], {}
+    for name, kind, word, expression in cases():
+        told[name] = f"{kind} {word} {expression}"
+        columns = "(a, s, d, f)" if "f" in expression.split() else "(a, s, d)"
+        values = VALUES.replace("),", ", 5),")[:-1] + ", 5)" if "f" in expression.split() else VALUES
+        create, insert = CREATE.format("{}", kind, word, expression), f"INSERT INTO {{}} {columns} VALUES {values}"
+        ask = f"SELECT '{name}', a, toString(c), b FROM {{}} ORDER BY a"
+        try:
+            server.run(create.format(f"{database}.{name}"))
+            server.run(insert.format(f"{database}.{name}"))
+            expected[name] = server.rows(ask.format(f"{database}.{name}"))
+        except RuntimeError:
+            expected[name] = []
+        script += [create.format(name), insert.format(name), ask.format(name)]
+    words = ["sql", "--database", tmp_path, "--write", "--yes", "--ignore-error", "--format", "tsv", "--no-header"]
+    done = tambour.call(*words, "--file", "-", input=";\n".join(script).encode())
+    got = {name: [] for name in expected}
+    for line in done.stdout.decode("utf-8", "surrogateescape").splitlines():
+        got[line.split("\t")[0]].append(line)
+    counts, wrong = Counter(), []
+    for name, rows in expected.items():
+        if got[name] == rows:
+            counts["equal" if rows else "refused by both"] += 1
+        elif not got[name]:
+            counts["refused here"] += 1
+        else:
+            counts["different"] += 1
+            wrong.append(f"{told[name]}: {got[name]}, ClickHouse {rows or 'refuses it'}")
+    record_property("said", dict(counts))
+    assert not wrong, f"{counts}\n" + "\n".join(wrong[:40])
+    assert counts["equal"] > counts["refused here"] * 8, counts
