@@ -129,6 +129,8 @@ fn schema(error: &SchemaError) -> String {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let mut names: Vec<&str> =
                 valid_fields.iter().map(|field| field.name.as_str()).collect();
+            // What nobody typed is no help.
+            names.retain(|name| !name.starts_with('\u{1f}'));
             names.dedup();
             let more = names.len().saturating_sub(COLUMNS_MAX);
             names.truncate(COLUMNS_MAX);

@@ -1,11 +1,12 @@
 //! The statement ALTER TABLE, as far as it concerns columns: parsing only. `tambour_table::alter` carries it out.
 
+pub use super::elements::{ElementAction, ElementKind};
 pub use super::parts::{PartsAction, Selection};
 
 use super::create::{clause_word, column_name, column_of, data_type_text};
 use super::expression::Expression;
 use super::token::{Cursor, Kind};
-use super::{ColumnDefinition, ColumnKind, TableDefinition, parts};
+use super::{ColumnDefinition, TableDefinition, elements, parts};
 use crate::TableError;
 use tambour_part::types::DataType;
 
@@ -52,6 +53,8 @@ pub enum Action {
     Ttl(Option<String>),
     /// `MODIFY ORDER BY`.
     OrderBy(Vec<Expression>),
+    /// Constraints, skip indexes, projections and settings.
+    Element(ElementAction),
     /// Parts as a whole.
     Parts(PartsAction),
 }
@@ -140,12 +143,14 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
                 "parts are sorted already",
             ));
         }
-        columns.iter().try_for_each(check_stored)?;
         let spot = spot(cursor)?;
         return Ok(Alter { is_optional, action: Action::Add(columns, spot) });
     }
     if let Some(action) = of_table(cursor)? {
         return Ok(Alter { is_optional: false, action });
+    }
+    if let Some((action, is_optional)) = elements::command(cursor)? {
+        return Ok(Alter { is_optional, action: Action::Element(action) });
     }
     if let Some(action) = parts::command(cursor)? {
         return Ok(Alter { is_optional: false, action: Action::Parts(action) });
@@ -160,8 +165,8 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
         }
         return Err(refused(
             &format!("ALTER TABLE ... {}", cursor.since(start)),
-            "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, MODIFY COMMENT, TTL and ORDER BY, \
-             REMOVE TTL, DROP, DETACH and ATTACH PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE",
+            "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, ADD and DROP CONSTRAINT, INDEX and PROJECTION, \
+             MODIFY and RESET SETTING, MODIFY COMMENT, TTL and ORDER BY, REMOVE TTL, DROP, DETACH and ATTACH PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE",
         ));
     };
     cursor.expect_words(&[verb, "COLUMN"])?;
@@ -240,7 +245,6 @@ fn modify(cursor: &mut Cursor, name: String) -> Result<Action, TableError> {
             || at_spot(cursor));
     let text = if is_typed { data_type_text(cursor, &name)? } else { "String" };
     let (columns, _) = column_of(cursor, &name, text, at_spot)?;
-    columns.iter().try_for_each(check_stored)?;
     let spot = spot(cursor)?;
     let Ok([column]) = <[ColumnDefinition; 1]>::try_from(columns) else {
         return Err(refused("MODIFY COLUMN to a Nested", "name its columns one by one"));
@@ -249,18 +253,8 @@ fn modify(cursor: &mut Cursor, name: String) -> Result<Action, TableError> {
     Ok(Action::Modify(Box::new(Modification { data_type, column, spot })))
 }
 
-fn check_stored(column: &ColumnDefinition) -> Result<(), TableError> {
-    match column.clauses.kind {
-        ColumnKind::Given => Ok(()),
-        kind => Err(refused(
-            &format!("{} of column `{}`", kind.word(), column.column.name),
-            "ALTER gives columns a DEFAULT only",
-        )),
-    }
-}
-
 /// `IF EXISTS` or `IF NOT EXISTS`.
-fn optional(cursor: &mut Cursor, words: &[&str]) -> Result<bool, TableError> {
+pub(super) fn optional(cursor: &mut Cursor, words: &[&str]) -> Result<bool, TableError> {
     // `if` is a name, too.
     if !(cursor.at_word("IF") && words.iter().any(|word| cursor.at_words(&["IF", word]))) {
         return Ok(false);
@@ -280,7 +274,7 @@ fn at_spot(cursor: &Cursor) -> bool {
     cursor.at_word("FIRST") && ends(1) || cursor.at_word("AFTER") && is_named()
 }
 
-fn spot(cursor: &mut Cursor) -> Result<Option<Spot>, TableError> {
+pub(super) fn spot(cursor: &mut Cursor) -> Result<Option<Spot>, TableError> {
     if cursor.take_words(&["FIRST"]) {
         return Ok(Some(Spot::First));
     }

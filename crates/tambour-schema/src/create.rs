@@ -554,34 +554,39 @@ fn table_clause_text(cursor: &mut Cursor) -> Result<String, TableError> {
 /// `name = value, …`
 fn settings(cursor: &mut Cursor, definition: &mut TableDefinition) -> Result<(), TableError> {
     loop {
-        let name = cursor.expect_name("a setting")?;
-        cursor.expect_symbol("=")?;
-        let token = cursor.peek();
-        let value = match token.kind {
-            Kind::Text => cursor.expect_text("a value")?,
-            Kind::Number | Kind::Word => {
-                cursor.next();
-                let value = cursor.text(token).to_owned();
-                // `disk = disk(type = s3, …)` says where a server keeps the parts.
-                if cursor.at_symbol("(") {
-                    cursor.balanced()?;
-                    cursor.since(token.start).to_owned()
-                } else {
-                    value
-                }
-            }
-            Kind::Symbol if cursor.at_symbol("-") => {
-                cursor.next();
-                cursor.next();
-                cursor.since(token.start).to_owned()
-            }
-            _ => return Err(cursor.expected("a value")),
-        };
-        definition.settings.push((name, value));
+        definition.settings.push(setting(cursor)?);
         if !cursor.take_symbol(",") {
             return Ok(());
         }
     }
+}
+
+/// `name = value`
+pub(super) fn setting(cursor: &mut Cursor) -> Result<(String, String), TableError> {
+    let name = cursor.expect_name("a setting")?;
+    cursor.expect_symbol("=")?;
+    let token = cursor.peek();
+    let value = match token.kind {
+        Kind::Text => cursor.expect_text("a value")?,
+        Kind::Number | Kind::Word => {
+            cursor.next();
+            let value = cursor.text(token).to_owned();
+            // `disk = disk(type = s3, …)` says where a server keeps the parts.
+            if cursor.at_symbol("(") {
+                cursor.balanced()?;
+                cursor.since(token.start).to_owned()
+            } else {
+                value
+            }
+        }
+        Kind::Symbol if cursor.at_symbol("-") => {
+            cursor.next();
+            cursor.next();
+            cursor.since(token.start).to_owned()
+        }
+        _ => return Err(cursor.expected("a value")),
+    };
+    Ok((name, value))
 }
 
 fn refused(clause: &str, reason: &str) -> TableError {

@@ -74,7 +74,7 @@ fn implicit(column: &str) -> IndexDefinition {
 }
 
 /// Parses an element of a column list; `None` of one that is not an index.
-fn parse(text: &str) -> Result<Option<IndexDefinition>, TableError> {
+pub fn parse(text: &str) -> Result<Option<IndexDefinition>, TableError> {
     let mut cursor = Cursor::new(text)?;
     if !cursor.take_words(&["INDEX"]) {
         return Ok(None);

@@ -8,6 +8,7 @@
 pub mod alter;
 mod check;
 mod create;
+pub mod elements;
 mod error;
 pub mod expression;
 mod index;
@@ -20,7 +21,7 @@ pub mod token;
 
 pub use error::TableError;
 use expression::Expression;
-pub use index::IndexDefinition;
+pub use index::{IndexDefinition, parse as parse_index};
 pub use permit::permit;
 pub use print::one_line;
 use tambour_codec::spec::CodecSpec;

@@ -4,12 +4,16 @@
 //! ([`super::fill`]), and a type that holds all values of the old one is cast when it is read ([`super::widen`]). Parts with a
 //! column that is dropped, renamed or of a type that has to be computed are written anew.
 
+mod elements;
+
 use super::complete::Completion;
 use super::conform::{conform, is_same_data};
 use super::fill::Fill;
 use super::widen::widens;
 use crate::TableError;
-use crate::schema::alter::{Action, Alter, Modification, Property, Spot, renamed, texts};
+use crate::schema::alter::{
+    Action, Alter, ElementKind, Modification, Property, Spot, renamed, texts,
+};
 use crate::schema::expression::Expression;
 use crate::schema::{ChooseCodec, ColumnDefinition, ColumnKind, TableDefinition};
 use arrow_array::RecordBatch;
@@ -30,6 +34,8 @@ pub struct Altered {
     after: TableDefinition,
     /// For each column of `after`, where it was in `before`; nothing if all of its values are new.
     origins: Vec<Option<usize>>,
+    /// Skip indexes and projections that are new.
+    added: Vec<(ElementKind, String)>,
 }
 
 /// A column whose values have to be computed where a part is written anew.
@@ -61,22 +67,25 @@ struct Draft {
     origins: Vec<Option<usize>>,
     /// Columns whose clauses were given; by name.
     given: Vec<String>,
+    /// Skip indexes and projections that were added.
+    added: Vec<(ElementKind, String)>,
 }
 
 impl Altered {
     /// Applies commands to a definition; refuses what ClickHouse refuses.
     pub fn new(before: &TableDefinition, commands: &[Alter]) -> Result<Self, TableError> {
         let origins = (0..before.columns.len()).map(Some).collect();
-        let mut draft = Draft { definition: before.clone(), origins, given: Vec::new() };
+        let (given, added) = (Vec::new(), Vec::new());
+        let mut draft = Draft { definition: before.clone(), origins, given, added };
         for command in commands {
             draft.apply(command)?;
         }
-        let Draft { definition: after, origins, given } = draft;
+        let Draft { definition: after, origins, given, added } = draft;
         after.check()?;
         check_defaults(&after, &given)?;
         // What cannot be read again would shut everybody out of the table.
         TableDefinition::parse(&after.to_string())?;
-        let altered = Self { before: before.clone(), after, origins };
+        let altered = Self { before: before.clone(), after, origins, added };
         altered.check_types()?;
         Ok(altered)
     }
@@ -90,7 +99,7 @@ impl Altered {
         after.choose_codecs(choose);
         after.check()?;
         let origins = (0..before.columns.len()).map(Some).collect();
-        Ok(Self { before: before.clone(), after, origins })
+        Ok(Self { before: before.clone(), after, origins, added: Vec::new() })
     }
 
     /// The new definition.
@@ -163,8 +172,25 @@ impl Altered {
         if !part.stored_columns().all(|column| matches!(self.change(column), Change::Keep)) {
             return Ok(true);
         }
+        if self.has_stale_files(part).map_err(TableError::part(table, name))? {
+            return Ok(true);
+        }
         self.try_defaults(table, name, part)?;
         Ok(false)
+    }
+
+    /// True if a part has files of an index or projection of before, whose name a new one has.
+    pub(super) fn has_stale_files(&self, part: &Part) -> Result<bool, PartError> {
+        if self.added.is_empty() {
+            return Ok(false);
+        }
+        let (indexes, projections) = (part.skip_names()?, part.projections());
+        let is_there = |(kind, name): &(ElementKind, String)| match kind {
+            ElementKind::Index => indexes.contains(name),
+            ElementKind::Projection => projections.contains(name),
+            ElementKind::Constraint => false,
+        };
+        Ok(self.added.iter().any(is_there))
     }
 
     /// What becomes of a stored column.
@@ -262,6 +288,7 @@ impl Draft {
                 }
                 Err(error) => skips(error),
             },
+            Action::Element(action) => self.change_element(action, command.is_optional),
             Action::Parts(_) => Err(TableError::Refused {
                 clause: "ALTER TABLE of columns and parts at once".to_owned(),
                 reason: "make two statements of it".to_owned(),
@@ -283,6 +310,11 @@ impl Draft {
         })
     }
 
+    /// Where an ALIAS or EPHEMERAL column is in the list of these.
+    fn find_unstored(&self, name: &str) -> Option<usize> {
+        self.definition.unstored.iter().position(|it| it.column.name == name)
+    }
+
     fn add(
         &mut self,
         columns: &[ColumnDefinition],
@@ -296,11 +328,15 @@ impl Draft {
         };
         for column in columns {
             let name = &column.column.name;
-            if self.find("ADD COLUMN", name).is_ok() {
+            if self.find("ADD COLUMN", name).is_ok() || self.find_unstored(name).is_some() {
                 if is_optional {
                     continue;
                 }
                 return Err(TableError::DuplicateColumn { name: name.clone() });
+            }
+            if !column.clauses.kind.is_stored() {
+                self.definition.unstored.push(column.clone());
+                continue;
             }
             self.definition.columns.insert(at, column.clone());
             self.origins.insert(at, None);
@@ -312,27 +348,38 @@ impl Draft {
 
     /// Takes a column out.
     fn remove(&mut self, verb: &str, name: &str) -> Result<(), TableError> {
-        let at = self.find(&format!("{verb} COLUMN"), name)?;
+        let unstored = self.find_unstored(name);
+        if unstored.is_none() {
+            self.find(&format!("{verb} COLUMN"), name)?;
+        }
         self.check_key(verb, name)?;
         self.check_texts(verb, name)?;
-        for other in &self.definition.columns {
+        for other in self.definition.columns.iter().chain(&self.definition.unstored) {
             let default = other.clauses.default.as_deref().unwrap_or_default();
             if other.column.name != name && renamed(default, name, name)?.is_some() {
-                let told = format!("the DEFAULT of `{}` reads it: {default}", other.column.name);
-                return Err(wrong(name, told));
+                let (kind, other) = (other.clauses.kind.word(), &other.column.name);
+                return Err(wrong(name, format!("the {kind} of `{other}` reads it: {default}")));
             }
         }
+        if let Some(at) = unstored {
+            self.definition.unstored.remove(at);
+            return Ok(());
+        }
+        let at = self.find(verb, name)?;
         self.definition.columns.remove(at);
         self.origins.remove(at);
         Ok(())
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), TableError> {
-        let at = self.find("RENAME COLUMN", from)?;
+        let unstored = self.find_unstored(from);
+        if unstored.is_none() {
+            self.find("RENAME COLUMN", from)?;
+        }
         if from == to {
             return Ok(());
         }
-        if self.find("RENAME COLUMN", to).is_ok() {
+        if self.find("RENAME COLUMN", to).is_ok() || self.find_unstored(to).is_some() {
             return Err(TableError::DuplicateColumn { name: to.to_owned() });
         }
         let nested = |name: &str| name.split_once('.').map(|(table, _)| table.to_owned());
@@ -341,14 +388,22 @@ impl Draft {
         }
         self.check_key("RENAME", from)?;
         self.check_texts("RENAME", from)?;
-        for column in &mut self.definition.columns {
+        let definition = &mut self.definition;
+        for column in definition.columns.iter_mut().chain(&mut definition.unstored) {
             if let Some(default) = &mut column.clauses.default
                 && let Some(text) = renamed(default, from, to)?
             {
                 *default = text;
             }
         }
-        to.clone_into(&mut self.definition.columns[at].column.name);
+        let column = match unstored {
+            Some(at) => &mut self.definition.unstored[at],
+            None => {
+                let at = self.find("RENAME COLUMN", from)?;
+                &mut self.definition.columns[at]
+            }
+        };
+        to.clone_into(&mut column.column.name);
         for name in self.given.iter_mut().filter(|name| *name == from) {
             to.clone_into(name);
         }
@@ -358,7 +413,14 @@ impl Draft {
     fn modify(&mut self, modification: &Modification) -> Result<(), TableError> {
         let Modification { data_type, column: given, spot } = modification;
         let name = &given.column.name;
+        if let Some(at) = self.find_unstored(name) {
+            return self.modify_unstored(at, modification);
+        }
         let mut at = self.find("MODIFY COLUMN", name)?;
+        if !given.clauses.kind.is_stored() {
+            let told = format!("parts hold it, it cannot become {}", given.clauses.kind.word());
+            return Err(wrong(name, told));
+        }
         if let Some(spot) = spot {
             let (column, origin) = (self.definition.columns.remove(at), self.origins.remove(at));
             at = match spot {
@@ -403,6 +465,28 @@ impl Draft {
         }
         if given.clauses.settings.is_some() {
             column.clauses.settings.clone_from(&given.clauses.settings);
+        }
+        Ok(())
+    }
+
+    /// An ALIAS or EPHEMERAL column: nothing but its definition changes.
+    fn modify_unstored(&mut self, at: usize, given: &Modification) -> Result<(), TableError> {
+        let Modification { data_type, column: given, .. } = given;
+        let column = &mut self.definition.unstored[at];
+        let (name, kind) = (&given.column.name, given.clauses.kind);
+        if given.clauses.default.is_some() {
+            if kind != column.clauses.kind {
+                let told = format!("parts do not hold it, it cannot become {}", kind.word());
+                return Err(wrong(name, told));
+            }
+            column.clauses.default.clone_from(&given.clauses.default);
+            self.given.push(name.clone());
+        }
+        if let Some(data_type) = data_type {
+            column.column.data_type = data_type.clone();
+        }
+        if let Some(comment) = &given.comment {
+            column.comment = Some(comment.clone()).filter(|it| !it.is_empty());
         }
         Ok(())
     }

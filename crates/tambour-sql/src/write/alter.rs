@@ -9,13 +9,14 @@ use crate::context::Session;
 use crate::system;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
+use std::collections::{BTreeMap, BTreeSet};
 use tambour_dialect as dialect;
 use tambour_part::types::Column;
 use tambour_table::Table;
 use tambour_table::alter::{Altered, Recast};
 use tambour_table::rewrite::Rewrite;
-use tambour_table::schema::alter::{Action, Alter, Alteration, PartsAction};
-use tambour_table::schema::quoted_name;
+use tambour_table::schema::alter::{Action, Alter, Alteration, ElementAction, PartsAction};
+use tambour_table::schema::{TableDefinition, quoted_name};
 
 impl Session {
     /// ALTER TABLE, if the text is one that this knows.
@@ -56,6 +57,7 @@ impl Session {
             Rewrite::begin_mutation(table.storage(), table.path(), CLAUSE, command, options)
                 .map_err(&error)?;
         let altered = Altered::new(rewrite.definition(), &statement.commands).map_err(&error)?;
+        self.check_added(altered.definition(), &statement.commands).await?;
         let recasts = altered.recasts();
         rewrite.redefine(altered).map_err(&error)?;
         let (mut count, mut touched) = (0, 0);
@@ -72,6 +74,32 @@ impl Session {
             0 => format!("table {name} altered"),
             _ => format!("table {name} altered, {} in {} changed", rows(count), parts(touched)),
         })
+    }
+
+    /// An error if an expression that is new cannot be computed from the columns of a row.
+    async fn check_added(
+        &self,
+        definition: &TableDefinition,
+        commands: &[Alter],
+    ) -> Result<(), SqlError> {
+        let mut names = BTreeSet::new();
+        let mut elements = BTreeMap::new();
+        for command in commands {
+            match &command.action {
+                Action::Add(columns, _) => {
+                    names.extend(columns.iter().map(|it| it.column.name.clone()));
+                }
+                Action::Modify(given) if given.column.clauses.default.is_some() => {
+                    names.insert(given.column.column.name.clone());
+                }
+                Action::Element(ElementAction::Add(_, name, text, _)) => {
+                    elements.insert(name.clone(), text.clone());
+                }
+                _ => {}
+            }
+        }
+        self.check_expressions(definition, Some(&names)).await?;
+        self.check_elements(definition, elements.values()).await
     }
 
     /// Puts a part with the new columns in the place of an old one; how many rows it has.

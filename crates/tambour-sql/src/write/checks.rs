@@ -6,6 +6,7 @@ use crate::SqlError;
 use crate::context::Session;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, UInt8Type};
+use datafusion::error::DataFusionError;
 use tambour_dialect as dialect;
 use tambour_table::schema::{Check, TableDefinition};
 
@@ -76,6 +77,33 @@ impl Checks {
             }
         };
         Ok((0..answers.len()).find(|row| !holds(*row)))
+    }
+}
+
+impl Session {
+    /// An error if a constraint or skip index among these elements of a definition names what the table does not have. What else is
+    /// wrong with an index, or unknown here, is for the server that builds it.
+    pub(super) async fn check_elements(
+        &self,
+        definition: &TableDefinition,
+        elements: impl IntoIterator<Item = &String>,
+    ) -> Result<(), SqlError> {
+        let elements: Vec<String> = elements.into_iter().cloned().collect();
+        let mut only = TableDefinition::new(definition.name.clone(), definition.columns.clone());
+        only.clauses.elements = elements;
+        Checks::new(self, &only).await?;
+        for index in only.indexes() {
+            let reads = dialect::columns_of(&index.expression).unwrap_or_default();
+            let step = Step { name: name(0), sql: format!("({})", index.expression), reads };
+            let columns = definition.plain_columns();
+            let planned = Derived::new(self, &definition.name, &columns, &[vec![step]]).await;
+            if let Err(SqlError::Query(error)) = planned
+                && matches!(error.find_root(), DataFusionError::SchemaError(..))
+            {
+                return Err(error.into());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -63,7 +63,8 @@ impl Session {
         }
         definition.check().map_err(of_table(&name))?;
         Engine::of(&definition).map_err(of_table(&name))?;
-        self.check_expressions(&definition).await?;
+        self.check_expressions(&definition, None).await?;
+        self.check_elements(&definition, &definition.clauses.elements).await?;
         let path = catalog::place_of(&database, &name).map_err(of_table(&name))?;
         let storage = tambour_storage::disk();
         let options = InsertOptions { existing: Existing::Refuse, ..self.insert_options() };

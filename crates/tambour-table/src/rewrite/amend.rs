@@ -110,7 +110,12 @@ impl Rewrite {
         let changed =
             amendment.dropped.iter().chain(amendment.renamed.iter().map(|(from, _)| from));
         let changed: Vec<&str> = changed.map(String::as_str).collect();
-        amendment.drops_indices = reads_any(&self.definition, &changed)?;
+        let stale = altered.has_stale_files(&*self.part(part)?);
+        let stale = stale.map_err(TableError::part(self.table.path(), part))?;
+        if stale && !self.part(part)?.projections().is_empty() {
+            return Ok(None);
+        }
+        amendment.drops_indices = stale || reads_any(&self.definition, &changed)?;
         let amending = self.amending(part, amendment)?;
         Ok(amending.map(|amending| (amending, recasts)))
     }
