@@ -70,3 +70,43 @@ def test_every_expression_is_a_default_of_every_type(server, database, tambour, 
     record_property("said", dict(counts))
     assert not wrong, f"{counts}\n" + "\n".join(wrong[:40])
     assert counts["equal"] > counts["refused here"] * 8, counts
+
+
+MISSING = (
+    "CREATE TABLE {} (a UInt8, b String DEFAULT concat('d', toString(a)), c Nullable(UInt8), d UInt16 DEFAULT 9, e Array(UInt8), "
+    "f LowCardinality(String) DEFAULT 'lc', n Nullable(String), i Date DEFAULT '2020-01-01', x FixedString(3) DEFAULT upper(b), "
+    "y Decimal(9, 2) DEFAULT a / 8, z Enum8('p' = 0, 'q' = 2), u UInt8, m UInt8 MATERIALIZED a + 1) ENGINE = MergeTree ORDER BY a"
+)
+DATA = [
+    ("CSV", '1,,,,,,,,,,q,\n2,"",\\N,\\N,"[]","","",\\N,,,p,3\n3,\\N,5,6,"[2]",x,y,2021-01-01,abc,1.5,,\n'),
+    ("CSVWithNames", "a,c\n10,\n11,3\n"),
+    ("CSVWithNames", "a,zz,u\n12,,\n13,x,4\n"),
+    ("TSV", "9\t\\N\t\\N\t3\t[]\t\\N\t\\N\t\\N\t\\N\t\\N\t\\N\t\\N\n"),
+    ("TSV", "8\t\t\\N\t3\t[]\t\t\t2020-02-02\t\t1\tq\t5\n"),
+    ("TSVWithNames", "u\ta\n1\t2\n\\N\t3\n"),
+    ("JSONEachRow", '{"a":4, "zz":3}\n{"a":5,"b":null,"d":null,"f":null,"i":null,"x":null}\n{}\n{"a":7,"b":"","f":"","y":3}\n'),
+    ("JSONEachRow", '{"a":4, "m":3, "e":[1,2], "n":"x", "u":null}\n'),
+]
+
+
+def test_values_that_are_missing_in_data_are_defaults(server, database, tambour, tmp_path):
+    server.run(MISSING.format(f"{database}.t"))
+    place, shown = ["sql", "--database", tmp_path, "--write", "--yes"], "SELECT *, m FROM {} ORDER BY a"
+    tambour.run(*place, MISSING.format("t"))
+    for kind, data in DATA:
+        server.run(f"INSERT INTO {database}.t FORMAT {kind}\n{data}")
+        tambour.run(*place, f"INSERT INTO t FORMAT {kind}", input=data.encode())
+        assert tambour.rows(tmp_path / "t", shown.format("t")) == server.rows(shown.format(f"{database}.t")), (kind, data)
+        server.run(f"TRUNCATE TABLE {database}.t")
+        tambour.run(*place, "TRUNCATE TABLE t")
+
+
+def test_a_null_that_may_be_a_default_is_refused(tambour, tmp_path):
+    place = ["sql", "--database", tmp_path, "--write"]
+    tambour.run(*place, "CREATE TABLE t (a UInt8, c Nullable(UInt8) DEFAULT 7, e Array(UInt8) DEFAULT [1]) ENGINE = MergeTree ORDER BY a")
+    for data in (b'{"a":1, "e":[5]}\n', b'{"a":1, "c":5}\n', b'{"a":1, "c":5, "e":[]}\n'):
+        done = tambour.call(*place, "INSERT INTO t FORMAT JSONEachRow", input=data)
+        assert done.returncode != 0 and b"would be" in done.stderr, done.stderr
+    tambour.run(*place, "INSERT INTO t FORMAT JSONEachRow", input=b'{"a":1, "c":5, "e":[5]}\n')
+    tambour.run(*place, "INSERT INTO t (a) FORMAT JSONEachRow", input=b'{"a":2}\n')
+    assert tambour.rows(tmp_path / "t", "SELECT * FROM t ORDER BY a") == ["1\t5\t[5]", "2\t7\t[1]"]

@@ -1,5 +1,6 @@
 //! INSERT: the rows of a query into new parts.
 
+use super::blanks::{Blanks, opened};
 use super::checks::Checks;
 use super::complete::Completing;
 use super::literals::{self, Literals, Run};
@@ -118,9 +119,17 @@ impl Session {
     ) -> Result<(), SqlError> {
         let mut completing = Completing::new(self, path, (definition, given)).await?;
         let mut checks = Checks::new(self, definition).await?;
-        let mut stored = Handed::placed(SOURCE, given, (0..given.len()).map(Some).collect());
+        let mut blanks = match source {
+            Source::Data(_) => Some(Blanks::new(path, definition, given)?),
+            _ => None,
+        };
+        let read = if blanks.is_some() { opened(given) } else { given.to_vec() };
+        let mut stored = Handed::placed(SOURCE, &read, (0..given.len()).map(Some).collect());
         while let Some(batch) = source.next(name).await? {
-            let batch = stored.batch(&batch).map_err(of_rows(name))?;
+            let mut batch = stored.batch(&batch).map_err(of_rows(name))?;
+            if let Some(blanks) = &mut blanks {
+                batch = blanks.fill(self, batch).await?;
+            }
             let complete = completing.complete(name, &batch).await?;
             if let Some(checks) = &mut checks {
                 checks.check(&complete).await?;

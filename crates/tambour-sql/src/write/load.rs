@@ -4,8 +4,8 @@ use super::insert::Source;
 use crate::SqlError;
 use crate::context::Session;
 use tambour_files::{Format, Input, ReadOptions, Types};
-use tambour_part::types::{Column, DataType};
-use tambour_table::schema::{ColumnDefinition, TableDefinition};
+use tambour_part::types::Column;
+use tambour_table::schema::TableDefinition;
 
 /// ClickHouse's names of the formats that are read here, and whether a line of names comes first; `None`: if there is one.
 const FORMATS: &[(&str, Format, Option<bool>)] = &[
@@ -46,18 +46,10 @@ impl Session {
                 "its data come from standard input: put `< FILE` after the command",
             ));
         };
-        let is_given = |column: &&ColumnDefinition| given.contains(&column.column);
-        if let Some(column) = definition.columns.iter().filter(is_given).find(|it| is_ambiguous(it))
-        {
-            let told = format!(
-                "a value of `{}` that is missing would be NULL or empty and not its DEFAULT; leave the column out of the list of columns",
-                column.column.name
-            );
-            return Err(SqlError::refused(clause(), told));
-        }
         let options = ReadOptions {
             format: Some(kind),
-            columns: Some(given.to_vec()),
+            columns: Some(super::blanks::opened(given)),
+            skip_unknown_columns: true,
             types: Types::Declared,
             header,
             delimiter: (kind == Format::Csv).then_some(b','),
@@ -69,20 +61,11 @@ impl Session {
             table: definition.name.clone(),
             cause: Box::new(cause),
         })?;
-        if input.columns() != given {
+        if input.columns() != super::blanks::opened(given) {
             let told =
                 format!("its data have {} of {} columns", input.columns().len(), given.len());
             return Err(SqlError::refused(clause(), told));
         }
         Ok(Source::Data(Box::new(input)))
     }
-}
-
-/// True if a reader fills a missing value with something that is not the column's DEFAULT.
-fn is_ambiguous(column: &ColumnDefinition) -> bool {
-    use DataType as T;
-    let data_type = &column.column.data_type;
-    let default = column.clauses.default.as_deref();
-    default.is_some_and(|text| !text.eq_ignore_ascii_case("null"))
-        && (data_type.is_nullable() || matches!(data_type, T::Array(_) | T::Map(..) | T::Tuple(_)))
 }

@@ -5,6 +5,7 @@
 //! are stored by the same conversion as an import's ([`tambour_files::Handed`]): one that does not fit is an error.
 
 mod alter;
+mod blanks;
 mod checks;
 mod complete;
 mod database;

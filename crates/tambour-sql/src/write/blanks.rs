@@ -1,0 +1,221 @@
+//! Data in which values are missing: empty fields of CSV, keys that a JSON object lacks, NULLs of columns that have none. Such columns are
+//! read as Nullable, and their NULLs become the DEFAULT, else zero or what is empty, as in ClickHouse.
+
+use super::complete::step;
+use super::derived::{Derived, Step, ordered};
+use super::insert::of_rows;
+use super::of_table;
+use crate::SqlError;
+use crate::context::Session;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::buffer::NullBuffer;
+use arrow::compute::{cast, interleave};
+use arrow::datatypes::{DataType, Schema};
+use datafusion::error::DataFusionError;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use tambour_files::Handed;
+use tambour_part::DataType as PartType;
+use tambour_part::types::{Column, Strings, arrow_schema};
+use tambour_table::Completion;
+use tambour_table::schema::{ColumnDefinition, TableDefinition};
+
+/// What errors call the values that are computed.
+const SOURCE: &str = "DEFAULT";
+
+/// The columns as data are read, in which each has NULL if its type lets it.
+pub(super) fn opened(columns: &[Column]) -> Vec<Column> {
+    let open = |column: &Column| {
+        let data_type = match &column.data_type {
+            PartType::LowCardinality(inner) if !inner.is_nullable() => {
+                PartType::LowCardinality(Box::new(PartType::Nullable(inner.clone())))
+            }
+            PartType::LowCardinality(_)
+            | PartType::Nullable(_)
+            | PartType::Array(_)
+            | PartType::Map(..)
+            | PartType::Tuple(_) => column.data_type.clone(),
+            other if other.is_foreign() => other.clone(),
+            other => PartType::Nullable(Box::new(other.clone())),
+        };
+        Column { name: column.name.clone(), data_type }
+    };
+    columns.iter().map(open).collect()
+}
+
+/// What takes the place of NULLs.
+pub(super) struct Blanks {
+    given: Vec<Column>,
+    /// Arrow's types of the columns.
+    types: Vec<DataType>,
+    /// Of each column one that is zero or empty.
+    zeros: Completion,
+    /// The columns with a DEFAULT, in steps; planned with the first NULL.
+    steps: Option<Vec<Level>>,
+    definition: TableDefinition,
+    /// Rows that were filled before.
+    before: usize,
+}
+
+/// Columns whose DEFAULTs need nothing but what the levels before made.
+struct Level {
+    derived: Derived,
+    stored: Handed,
+    /// The columns among those that are given.
+    places: Vec<usize>,
+}
+
+impl Blanks {
+    pub(super) fn new(
+        path: &Path,
+        definition: &TableDefinition,
+        given: &[Column],
+    ) -> Result<Self, SqlError> {
+        let plain = |it: &Column| ColumnDefinition::new(it.name.clone(), it.data_type.clone());
+        let plain = given.iter().map(plain).collect();
+        let plain = TableDefinition::new(definition.name.clone(), plain);
+        let zeros = Completion::new(path, &plain, &[]).map_err(of_table(&definition.name))?;
+        let types = arrow_schema(given, Strings::Utf8);
+        let types = types.fields().iter().map(|field| field.data_type().clone()).collect();
+        let (given, definition) = (given.to_vec(), definition.clone());
+        Ok(Self { given, types, zeros, steps: None, definition, before: 0 })
+    }
+
+    /// The batch without NULLs in columns that have none.
+    pub(super) async fn fill(
+        &mut self,
+        session: &Session,
+        batch: RecordBatch,
+    ) -> Result<RecordBatch, SqlError> {
+        let nulls = |(column, values): (&Column, &ArrayRef)| {
+            let nulls = values.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+            nulls.filter(|_| !column.data_type.is_nullable())
+        };
+        let nulls: Vec<Option<NullBuffer>> =
+            self.given.iter().zip(batch.columns()).map(nulls).collect();
+        self.check(&batch)?;
+        self.before += batch.num_rows();
+        if nulls.iter().all(Option::is_none) {
+            return self.batch(batch.columns().to_vec());
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let none = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options);
+        let none = none.map_err(DataFusionError::from)?;
+        let zeros = self.zeros.complete(&none).map_err(of_table(&self.definition.name))?;
+        let mut columns = batch.columns().to_vec();
+        for (at, nulls) in nulls.iter().enumerate() {
+            if let Some(nulls) = nulls {
+                columns[at] = self.merged(at, &columns[at], zeros.column(at), nulls)?;
+            }
+        }
+        if self.steps.is_none() {
+            self.steps = Some(self.levels(session).await?);
+        }
+        let mut levels = self.steps.take().unwrap_or_default();
+        for level in &mut levels {
+            if level.places.iter().all(|at| nulls[*at].is_none()) {
+                continue;
+            }
+            let made = level.derived.of(&self.batch(columns.clone())?).await?;
+            let made = level.stored.batch(&made).map_err(of_rows(&self.definition.name))?;
+            for (values, at) in made.columns().iter().zip(&level.places) {
+                if let Some(nulls) = &nulls[*at] {
+                    columns[*at] = self.merged(*at, &columns[*at], values, nulls)?;
+                }
+            }
+        }
+        self.steps = Some(levels);
+        self.batch(columns)
+    }
+
+    /// An error if a value may be missing or not: a NULL, and what is empty, where the DEFAULT is something else.
+    fn check(&self, batch: &RecordBatch) -> Result<(), SqlError> {
+        for (column, values) in self.given.iter().zip(batch.columns()) {
+            let of_column = |it: &&ColumnDefinition| it.column == *column;
+            let default = self.definition.columns.iter().find(of_column);
+            let default = default.and_then(|it| it.clauses.default.as_deref());
+            let Some(default) = default.filter(|text| !text.eq_ignore_ascii_case("null")) else {
+                continue;
+            };
+            let is_blank = |row: usize| match &column.data_type {
+                PartType::Array(_) => values.as_list::<i32>().value_length(row) == 0,
+                PartType::Map(..) => values.as_map().value_length(row) == 0,
+                PartType::Tuple(_) => true,
+                other => other.is_nullable() && values.is_null(row),
+            };
+            if let Some(row) = (0..values.len()).find(|row| is_blank(*row)) {
+                let told = format!(
+                    "row {}: the value of `{}` is NULL or empty, or is missing and would be {default}; leave the column out of the list of columns, \
+                     or the DEFAULT out of the table",
+                    self.before + row,
+                    column.name
+                );
+                return Err(SqlError::refused("INSERT ... FORMAT", told));
+            }
+        }
+        Ok(())
+    }
+
+    async fn levels(&self, session: &Session) -> Result<Vec<Level>, SqlError> {
+        let mut computed = BTreeMap::new();
+        for column in &self.definition.columns {
+            let is_open =
+                self.given.contains(&column.column) && !column.column.data_type.is_nullable();
+            if let (true, Some(default)) = (is_open, &column.clauses.default) {
+                computed.insert(column.column.name.clone(), step(column, default)?);
+            }
+        }
+        let mut levels = Vec::new();
+        for steps in ordered(computed)? {
+            let is_in = |steps: &[Step], name: &String| steps.iter().any(|it| it.name == *name);
+            let places = self.given.iter().enumerate().filter(|(_, it)| is_in(&steps, &it.name));
+            let (places, columns): (Vec<usize>, Vec<Column>) =
+                places.map(|(at, column)| (at, column.clone())).unzip();
+            let steps = [aside(steps)];
+            let derived = Derived::new(session, &self.definition.name, &self.given, &steps).await?;
+            let found = columns.iter().map(|it| derived.place(&made(&it.name)).map(Some));
+            let stored = Handed::placed(SOURCE, &columns, found.collect::<Result<_, _>>()?);
+            levels.push(Level { derived, stored, places });
+        }
+        Ok(levels)
+    }
+
+    /// The values, and in the place of NULLs others.
+    fn merged(
+        &self,
+        at: usize,
+        values: &ArrayRef,
+        others: &ArrayRef,
+        nulls: &NullBuffer,
+    ) -> Result<ArrayRef, SqlError> {
+        let wanted = &self.types[at];
+        let values = cast(values, wanted).map_err(DataFusionError::from)?;
+        let others = cast(others, wanted).map_err(DataFusionError::from)?;
+        let places: Vec<(usize, usize)> =
+            nulls.iter().enumerate().map(|(row, is_there)| (usize::from(!is_there), row)).collect();
+        let merged = interleave(&[values.as_ref(), others.as_ref()], &places);
+        Ok(merged.map_err(DataFusionError::from)?)
+    }
+
+    fn batch(&self, columns: Vec<ArrayRef>) -> Result<RecordBatch, SqlError> {
+        let schema = arrow_schema(&self.given, Strings::Utf8);
+        let fields = schema.fields().iter().zip(&columns);
+        let fields: Vec<_> = fields
+            .map(|(field, values)| {
+                field.as_ref().clone().with_data_type(values.data_type().clone())
+            })
+            .collect();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
+        Ok(batch.map_err(DataFusionError::from)?)
+    }
+}
+
+/// The steps under names that no column has: the columns that they fill are there.
+fn aside(steps: Vec<Step>) -> Vec<Step> {
+    steps.into_iter().map(|step| Step { name: made(&step.name), ..step }).collect()
+}
+
+fn made(name: &str) -> String {
+    format!("\u{1f}made {name}")
+}
