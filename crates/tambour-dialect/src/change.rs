@@ -1,7 +1,8 @@
 //! Statements that change tables: INSERT, UPDATE, DELETE, TRUNCATE, OPTIMIZE, DROP, RENAME, and `ALTER TABLE t DELETE|UPDATE`, which
 //! ClickHouse calls mutations.
 
-use super::lexical::{is_word, next};
+mod words;
+
 use super::refused;
 use crate::DialectError;
 use datafusion::sql::parser::Statement;
@@ -10,7 +11,8 @@ use datafusion::sql::sqlparser::ast::{
     ObjectType, Query, Statement as Sql, TableFactor, TableObject, TableWithJoins, Truncate,
     Update,
 };
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+pub(super) use words::arrange;
+use words::{MUTATION, PARTITION};
 
 /// A statement that changes a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub enum Action {
         condition: Box<Expr>,
         /// Whether they are only hidden until the next merge, as `DELETE FROM` does it; `ALTER TABLE … DELETE` does not.
         is_mask: bool,
+        /// `PARTITION …`, the only one that is looked at.
+        partition: Option<String>,
     },
     /// Values are replaced.
     Update {
@@ -51,11 +55,19 @@ pub enum Action {
         assignments: Vec<(String, Expr)>,
         /// Of which rows.
         condition: Box<Expr>,
+        /// `PARTITION …`, the only one that is looked at.
+        partition: Option<String>,
     },
     /// All rows are removed.
-    Truncate,
+    Truncate {
+        /// `IF EXISTS`.
+        is_optional: bool,
+    },
     /// Parts are merged.
-    Optimize,
+    Optimize {
+        /// `PARTITION …`, the only one whose parts are merged.
+        partition: Option<String>,
+    },
     /// The table is removed.
     Drop {
         /// `IF EXISTS`.
@@ -75,47 +87,12 @@ impl Change {
             Action::Insert { .. } | Action::Load { .. } => "INSERT",
             Action::Delete { .. } => "DELETE",
             Action::Update { .. } => "UPDATE",
-            Action::Truncate => "TRUNCATE",
-            Action::Optimize => "OPTIMIZE TABLE",
+            Action::Truncate { .. } => "TRUNCATE",
+            Action::Optimize { .. } => "OPTIMIZE TABLE",
             Action::Drop { .. } => "DROP TABLE",
             Action::Rename { .. } => "RENAME TABLE",
         }
     }
-}
-
-/// The alias that tells `ALTER TABLE … DELETE` from `DELETE FROM`; nobody types it.
-const MUTATION: &str = "\u{1f}mutation";
-
-/// `ALTER TABLE t DELETE WHERE c` is `DELETE FROM t WHERE c`, but for the alias of `t`; `ALTER TABLE t UPDATE a = b WHERE c` likewise.
-pub(super) fn arrange(tokens: &mut [TokenWithSpan]) {
-    let Some(start) = (0..tokens.len()).find(|at| !is_blank(&tokens[*at].token)) else { return };
-    if !is_word(&tokens[start].token, "ALTER") {
-        return;
-    }
-    let Some(table) = next(tokens, start).filter(|at| is_word(&tokens[*at].token, "TABLE")) else {
-        return;
-    };
-    let Some(first) = next(tokens, table) else { return };
-    let mut last = first;
-    while let Some(dot) = next(tokens, last).filter(|at| tokens[*at].token == Token::Period) {
-        let Some(name) = next(tokens, dot) else { return };
-        last = name;
-    }
-    let Some(verb) = next(tokens, last) else { return };
-    let word = |text: &str| Token::make_word(text, None);
-    let (before, after) = if is_word(&tokens[verb].token, "DELETE") {
-        ((word("DELETE"), word("FROM")), Token::make_word(MUTATION, Some('"')))
-    } else if is_word(&tokens[verb].token, "UPDATE") {
-        ((word("UPDATE"), Token::Whitespace(Whitespace::Space)), word("SET"))
-    } else {
-        return;
-    };
-    (tokens[start].token, tokens[table].token) = before;
-    tokens[verb].token = after;
-}
-
-fn is_blank(token: &Token) -> bool {
-    matches!(token, Token::Whitespace(_))
 }
 
 /// The change that a statement asks for; `None` if it is another statement.
@@ -126,11 +103,15 @@ pub(super) fn of(statement: &Statement) -> Result<Option<Change>, DialectError> 
         Sql::Delete(delete) => of_delete(delete)?,
         Sql::Update(update) => of_update(update)?,
         Sql::Truncate(truncate) => of_truncate(truncate)?,
-        Sql::OptimizeTable { name, on_cluster: None, partition, deduplicate: None, .. } => {
-            if partition.is_some() {
-                return Err(refused("OPTIMIZE TABLE ... PARTITION", "whole tables are merged"));
+        Sql::OptimizeTable { name, on_cluster: None, partition, deduplicate, .. } => {
+            if deduplicate.is_some() {
+                return Err(refused(
+                    "OPTIMIZE TABLE ... DEDUPLICATE",
+                    "a ReplacingMergeTree keeps one row of each key",
+                ));
             }
-            Change { table: table_name(name)?, action: Action::Optimize }
+            let partition = partition.as_ref().map(ToString::to_string);
+            Change { table: table_name(name)?, action: Action::Optimize { partition } }
         }
         Sql::Drop { object_type: ObjectType::Table, if_exists, names, .. } => {
             let [name] = names.as_slice() else {
@@ -182,23 +163,19 @@ fn of_delete(delete: &Delete) -> Result<Change, DialectError> {
         return Err(refused("this form of DELETE", "it takes one table and WHERE"));
     }
     let mut from = from.clone();
-    let mut is_mask = true;
-    if let [TableWithJoins { relation: TableFactor::Table { alias, .. }, .. }] = from.as_mut_slice()
-        && alias.as_ref().is_some_and(|alias| alias.name.value == MUTATION)
-    {
-        *alias = None;
-        is_mask = false;
-    }
+    let (is_mutation, partition) = marks(from.first_mut());
     let table = one_table(&from, "DELETE")?;
     let condition = condition(delete.selection.as_ref(), "DELETE")?;
-    Ok(Change { table, action: Action::Delete { condition, is_mask } })
+    Ok(Change { table, action: Action::Delete { condition, is_mask: !is_mutation, partition } })
 }
 
 fn of_update(update: &Update) -> Result<Change, DialectError> {
     if update.from.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
         return Err(refused("this form of UPDATE", "it takes one table, SET and WHERE"));
     }
-    let table = one_table(std::slice::from_ref(&update.table), "UPDATE")?;
+    let mut updated = update.table.clone();
+    let (_, partition) = marks(Some(&mut updated));
+    let table = one_table(&[updated], "UPDATE")?;
     let condition = condition(update.selection.as_ref(), "UPDATE")?;
     let assignment = |it: &Assignment| match &it.target {
         AssignmentTarget::ColumnName(name) => Ok((column_name(name)?, it.value.clone())),
@@ -207,13 +184,14 @@ fn of_update(update: &Update) -> Result<Change, DialectError> {
         }
     };
     let assignments = update.assignments.iter().map(assignment).collect::<Result<_, _>>()?;
-    Ok(Change { table, action: Action::Update { assignments, condition } })
+    Ok(Change { table, action: Action::Update { assignments, condition, partition } })
 }
 
 fn of_truncate(truncate: &Truncate) -> Result<Change, DialectError> {
     match truncate.table_names.as_slice() {
         [target] if truncate.partitions.is_none() && truncate.on_cluster.is_none() => {
-            Ok(Change { table: table_name(&target.name)?, action: Action::Truncate })
+            let action = Action::Truncate { is_optional: truncate.if_exists };
+            Ok(Change { table: table_name(&target.name)?, action })
         }
         _ => Err(refused("this form of TRUNCATE", "it takes one table")),
     }
@@ -227,6 +205,24 @@ fn condition(selection: Option<&Expr>, statement: &str) -> Result<Box<Expr>, Dia
             "write WHERE 1 if every row is meant",
         )),
     }
+}
+
+/// What the alias of a table says that [`words`] gave it: whether it is of ALTER TABLE, and the partition. It is taken away.
+fn marks(table: Option<&mut TableWithJoins>) -> (bool, Option<String>) {
+    let Some(TableWithJoins { relation: TableFactor::Table { alias, .. }, .. }) = table else {
+        return (false, None);
+    };
+    let Some(mark) = alias.as_ref().and_then(|it| it.name.value.strip_prefix(MUTATION)) else {
+        let partition = alias.as_ref().and_then(|it| it.name.value.strip_prefix(PARTITION));
+        let partition = partition.map(str::to_owned);
+        if partition.is_some() {
+            *alias = None;
+        }
+        return (false, partition);
+    };
+    let partition = mark.strip_prefix(PARTITION).map(str::to_owned);
+    *alias = None;
+    (true, partition)
 }
 
 /// The only table of a FROM.

@@ -2,7 +2,7 @@
 
 use super::expression::Expression;
 use super::token::{Cursor, Kind};
-use super::{ColumnDefinition, ColumnKind, Creation, TableDefinition};
+use super::{ColumnDefinition, ColumnKind, Creation, Like, TableDefinition};
 use crate::TableError;
 use tambour_part::types::{DataType, nested_elements};
 
@@ -10,6 +10,9 @@ use tambour_part::types::{DataType, nested_elements};
 pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
     let creation = parse_creation(sql)?;
     match creation.query {
+        None if creation.like.is_some() => {
+            Err(refused("CREATE TABLE ... AS another table", "write the columns out"))
+        }
         None => Ok(creation.definition),
         Some(_) => {
             Err(refused("CREATE TABLE ... AS SELECT", "create the table, then import the rows"))
@@ -20,9 +23,11 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
 /// The same with a query, whose rows fill the table and whose columns are the table's if none are written.
 pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
     let mut cursor = Cursor::new(sql)?;
+    let mut replaces = false;
     if cursor.take_words(&["CREATE"]) {
         if cursor.take_words(&["OR"]) {
             cursor.expect_words(&["REPLACE"])?;
+            replaces = true;
         }
         for word in ["TEMPORARY", "VIEW", "MATERIALIZED", "DICTIONARY", "DATABASE"] {
             if cursor.at_word(word) {
@@ -54,18 +59,35 @@ pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
     };
     table_clauses(&mut cursor, &mut definition, inline_key)?;
     let mut query = None;
+    let mut like = None;
+    let is_empty = cursor.take_words(&["EMPTY"]);
     if cursor.take_words(&["AS"]) {
-        if !(cursor.at_any_word(&["SELECT", "WITH"]) || cursor.at_symbol("(")) {
-            return Err(refused("CREATE TABLE ... AS another table", "write the columns out"));
+        if cursor.at_any_word(&["SELECT", "WITH"]) || cursor.at_symbol("(") {
+            query = sql.get(cursor.peek().start..);
+        } else {
+            if !definition.columns.is_empty() {
+                return Err(refused(
+                    "CREATE TABLE with columns AS another table",
+                    "it takes the columns of that table, or its own",
+                ));
+            }
+            let (database, name) = table_name(&mut cursor)?;
+            table_clauses(&mut cursor, &mut definition, Vec::new())?;
+            cursor.expect_end()?;
+            let mut words = Cursor::new(sql)?;
+            words.skip_until(|it| it.at_word("ENGINE"))?;
+            like = Some(Like { database, name, has_engine: words.at_word("ENGINE") });
         }
-        query = sql.get(cursor.peek().start..);
     } else {
         if definition.columns.is_empty() {
             return Err(cursor.expected("the columns in parentheses, or AS and a query"));
         }
         cursor.expect_end()?;
     }
-    Ok(Creation { definition, is_optional, query })
+    if is_empty && query.is_none() {
+        return Err(cursor.expected("AS and a query"));
+    }
+    Ok(Creation { definition, is_optional, replaces, like, is_empty, query })
 }
 
 /// `name`, `db.name`, and what may stand after it. A table that is being attached may be called `_`.
@@ -436,8 +458,6 @@ fn table_clauses(
             settings(cursor, definition)?;
         } else if cursor.take_words(&["COMMENT"]) {
             definition.clauses.comment = Some(cursor.expect_text("a comment in quotes")?);
-        } else if cursor.at_word("EMPTY") {
-            return Err(refused("CREATE TABLE ... EMPTY AS SELECT", "write the columns out"));
         } else {
             break;
         }

@@ -123,6 +123,57 @@ pub struct TableDefinition {
     pub clauses: TableClauses,
 }
 
+/// The table of `CREATE TABLE … AS t`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Like {
+    /// Its database, if the statement names one.
+    pub database: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// The statement has an ENGINE of its own.
+    pub has_engine: bool,
+}
+
+impl Like {
+    /// A definition with the columns of this table, and with those of its clauses that it does not have itself.
+    pub fn complete(
+        &self,
+        definition: TableDefinition,
+        model: &TableDefinition,
+    ) -> TableDefinition {
+        let or = |own: Vec<Expression>, other: &Vec<Expression>| {
+            if own.is_empty() { other.clone() } else { own }
+        };
+        let has_own_key = definition.primary_key != definition.order_by;
+        let is_model_short = model.primary_key != model.order_by;
+        let order_by = or(definition.order_by, &model.order_by);
+        let primary_key = match (has_own_key, is_model_short) {
+            (true, _) => definition.primary_key,
+            (false, true) => model.primary_key.clone(),
+            (false, false) => order_by.clone(),
+        };
+        let has_settings = !definition.settings.is_empty();
+        let (own, other) = (definition.clauses, &model.clauses);
+        TableDefinition {
+            database: definition.database,
+            name: definition.name,
+            columns: model.columns.clone(),
+            unstored: model.unstored.clone(),
+            order_by,
+            primary_key,
+            partition_by: or(definition.partition_by, &model.partition_by),
+            settings: if has_settings { definition.settings } else { model.settings.clone() },
+            clauses: TableClauses {
+                engine: if self.has_engine { own.engine } else { other.engine.clone() },
+                elements: other.elements.clone(),
+                sample_by: own.sample_by.or_else(|| other.sample_by.clone()),
+                ttl: own.ttl.or_else(|| other.ttl.clone()),
+                comment: own.comment.or_else(|| other.comment.clone()),
+            },
+        }
+    }
+}
+
 /// A `CONSTRAINT … CHECK`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
@@ -139,12 +190,18 @@ pub struct Creation<'a> {
     pub definition: TableDefinition,
     /// `IF NOT EXISTS`.
     pub is_optional: bool,
+    /// `OR REPLACE`.
+    pub replaces: bool,
+    /// The table after AS: what the statement does not say is as there.
+    pub like: Option<Like>,
+    /// `EMPTY AS`: the query tells the columns only.
+    pub is_empty: bool,
     /// The query after AS.
     pub query: Option<&'a str>,
 }
 
 impl<'a> Creation<'a> {
-    /// Parses `CREATE TABLE … [(columns)] [ENGINE = MergeTree …] [AS SELECT …]`.
+    /// Parses `CREATE TABLE … [(columns)] [ENGINE = MergeTree …] [AS SELECT …]`, and `CREATE TABLE … AS t [ENGINE = MergeTree …]`.
     ///
     /// A column whose DEFAULT is NULL is Nullable, as in ClickHouse.
     pub fn parse(sql: &'a str) -> Result<Self, TableError> {

@@ -36,6 +36,16 @@ pub enum Selection {
     All,
 }
 
+impl Selection {
+    /// Reads `PARTITION …`.
+    pub fn parse(text: &str) -> Result<Self, TableError> {
+        let mut cursor = Cursor::new(text)?;
+        let selection = selection(&mut cursor)?;
+        cursor.expect_end()?;
+        Ok(selection)
+    }
+}
+
 /// A command about parts; `None` if the words are another one's.
 pub(super) fn command(cursor: &mut Cursor) -> Result<Option<PartsAction>, TableError> {
     if cursor.take_words(&["DROP", "DETACHED"]) {

@@ -40,12 +40,14 @@ pub struct OptimizeOptions {
     pub threads: usize,
     /// The time in Unix seconds by which rows and values go that TTL lets expire; `None`: all stay.
     pub now: Option<i64>,
+    /// The ID of the only partition whose parts are merged; `None`: all.
+    pub partition: Option<String>,
 }
 
 impl Default for OptimizeOptions {
-    /// 1 GiB of memory, one thread; nothing expires.
+    /// 1 GiB of memory, one thread, all partitions; nothing expires.
     fn default() -> Self {
-        Self { memory_bytes: 1 << 30, threads: 1, now: None }
+        Self { memory_bytes: 1 << 30, threads: 1, now: None, partition: None }
     }
 }
 
@@ -135,6 +137,13 @@ fn optimize_locked(
     let work = Work::begin(table.storage().as_ref(), &path, sidecar.next_block);
     let mut summary = OptimizeSummary::default();
     for group in by_partition(&sidecar.parts) {
+        let is_asked = |name: &PartName| {
+            options.partition.as_ref().is_none_or(|asked| *asked == name.partition)
+        };
+        if !group.iter().any(|(name, _)| is_asked(name)) {
+            next.parts.extend(group.into_iter().map(|(_, part)| part));
+            continue;
+        }
         if let [(_, only)] = group.as_slice()
             && codecs.is_none()
             && !is_to_rewrite(table, (&definition, &engine), only, expiry.as_deref())?

@@ -101,6 +101,7 @@ fn merge(
 
 fn options(arguments: &OptimizeArguments) -> OptimizeOptions {
     OptimizeOptions {
+        partition: None,
         memory_bytes: arguments.memory.0,
         threads: threads(arguments.threads),
         now: if arguments.keep_expired { None } else { clock::unix_seconds() },

@@ -37,15 +37,31 @@ impl Session {
     pub(crate) async fn create_table(&self, text: &str) -> Result<String, SqlError> {
         const CLAUSE: &str = "CREATE TABLE";
         let database = self.changeable(CLAUSE)?.to_owned();
-        let Creation { mut definition, is_optional, query } =
-            Creation::parse(text).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let creation = Creation::parse(text);
+        let creation = creation.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let Creation { mut definition, is_optional, replaces, like, is_empty, query } = creation;
         let name = definition.name.clone();
         check_database(definition.database.take().as_deref(), &name)?;
         if self.has_table(&name)? {
             if is_optional {
                 return Ok(format!("table {name} is there already"));
             }
+            if replaces {
+                return Err(SqlError::refused(
+                    format!("CREATE OR REPLACE TABLE {name}, which is there"),
+                    "the old table would be gone before the new one is complete; make one of another name, then DROP and RENAME",
+                ));
+            }
             return Err(SqlError::Duplicate { name });
+        }
+        if let Some(like) = like {
+            check_database(like.database.as_deref(), &like.name)?;
+            let table = self.writable(&like.name)?;
+            let Some(model) = table.definition() else {
+                let clause = format!("CREATE TABLE ... AS {}", like.name);
+                return Err(SqlError::refused(clause, "its definition is not known"));
+            };
+            definition = like.complete(definition, model);
         }
         let mut source = match query {
             None => None,
@@ -60,6 +76,9 @@ impl Session {
                 .into_iter()
                 .map(|column| ColumnDefinition::new(column.name, column.data_type))
                 .collect();
+        }
+        if is_empty {
+            source = None;
         }
         definition.check().map_err(of_table(&name))?;
         Engine::of(&definition).map_err(of_table(&name))?;

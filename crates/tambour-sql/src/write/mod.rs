@@ -49,6 +49,12 @@ impl Session {
             Action::Rename { to } => return self.rename_table(&change.table, to),
             _ => {}
         }
+        let is_there = |table: &str| self.tables().iter().any(|(other, _)| other == table);
+        if let Action::Truncate { is_optional: true } = &change.action
+            && !is_there(&change.table)
+        {
+            return Ok(format!("there is no table {}", change.table));
+        }
         let table = self.writable(&change.table)?;
         let told = match &change.action {
             Action::Insert { columns, source } => {
@@ -57,14 +63,18 @@ impl Session {
             Action::Load { columns, format } => {
                 self.insert(change, &table, columns, Rows::Format(format)).await?
             }
-            Action::Delete { condition, is_mask } => {
-                self.delete(change, &table, (condition, *is_mask)).await?
+            Action::Delete { condition, is_mask, partition } => {
+                let partition = partition.as_deref();
+                self.delete(change, &table, (condition, *is_mask), partition).await?
             }
-            Action::Update { assignments, condition } => {
-                self.update(change, &table, assignments, condition).await?
+            Action::Update { assignments, condition, partition } => {
+                let partition = partition.as_deref();
+                self.update(change, &table, (assignments, condition), partition).await?
             }
-            Action::Truncate => truncate(&change.table, &table, self.insert_options())?,
-            Action::Optimize => self.optimize(&change.table, &table)?,
+            Action::Truncate { .. } => truncate(&change.table, &table, self.insert_options())?,
+            Action::Optimize { partition } => {
+                self.optimize(&change.table, &table, partition.as_deref())?
+            }
             // Both are done above, since the table is not there afterwards.
             Action::Drop { .. } | Action::Rename { .. } => String::new(),
         };
@@ -82,11 +92,17 @@ impl Session {
         Ok(())
     }
 
-    fn optimize(&self, name: &str, table: &Table) -> Result<String, SqlError> {
+    fn optimize(
+        &self,
+        name: &str,
+        table: &Table,
+        partition: Option<&str>,
+    ) -> Result<String, SqlError> {
+        let partition = partition.map(|it| parts::partition_id(name, table, it)).transpose()?;
         let InsertOptions { memory_bytes, threads, .. } = self.insert_options();
         let state = self.context().state();
         let now = state.execution_props().query_execution_start_time.map(|it| it.timestamp());
-        let options = OptimizeOptions { memory_bytes, threads, now };
+        let options = OptimizeOptions { memory_bytes, threads, now, partition };
         let done = optimize(table.storage(), table.path(), &options, &mut |_| {});
         let done = done.map_err(of_table(name))?;
         Ok(format!("{} in the place of {}", parts(done.parts_after), parts(done.parts_before)))

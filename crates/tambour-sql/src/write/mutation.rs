@@ -6,6 +6,7 @@
 
 use super::insert::of_rows;
 use super::numbered::{Numbered, ROW};
+use super::parts::partition_parts;
 use super::{of_table, parts, rows};
 use crate::SqlError;
 use crate::context::Session;
@@ -41,8 +42,10 @@ impl Session {
         change: &Change,
         table: &Table,
         (condition, is_mask): (&Expr, bool),
+        partition: Option<&str>,
     ) -> Result<String, SqlError> {
-        let (count, touched) = self.mutate(change, table, &[], (condition, is_mask)).await?;
+        let condition = (condition, is_mask);
+        let (count, touched) = self.mutate(change, table, &[], condition, partition).await?;
         Ok(format!("{} deleted in {}", rows(count), parts(touched)))
     }
 
@@ -51,10 +54,12 @@ impl Session {
         &self,
         change: &Change,
         table: &Table,
-        assignments: &[(String, Expr)],
-        condition: &Expr,
+        (assignments, condition): (&[(String, Expr)], &Expr),
+        partition: Option<&str>,
     ) -> Result<String, SqlError> {
-        let (count, touched) = self.mutate(change, table, assignments, (condition, false)).await?;
+        let condition = (condition, false);
+        let (count, touched) =
+            self.mutate(change, table, assignments, condition, partition).await?;
         Ok(format!("{} updated in {}", rows(count), parts(touched)))
     }
 
@@ -64,10 +69,11 @@ impl Session {
         table: &Table,
         assignments: &[(String, Expr)],
         (condition, is_mask): (&Expr, bool),
+        partition: Option<&str>,
     ) -> Result<(u64, u64), SqlError> {
         let error = of_table(&change.table);
         let options = self.insert_options();
-        let command = command(assignments, (condition, is_mask));
+        let command = command(assignments, (condition, is_mask), partition);
         let place = (table.storage(), table.path());
         let mut rewrite =
             Rewrite::begin_mutation(place.0, place.1, change.words(), command, options)
@@ -75,7 +81,11 @@ impl Session {
         let targets = targets(rewrite.definition(), assignments)?;
         let query = query(&change.table, assignments, condition)?;
         let (mut count, mut touched) = (0, 0);
-        for part in rewrite.table().part_names().to_vec() {
+        let asked = match partition {
+            Some(partition) => partition_parts(&change.table, rewrite.table(), partition)?,
+            None => rewrite.table().part_names().to_vec(),
+        };
+        for part in asked {
             let Some(only) = rewrite.table().only(&part) else { continue };
             rewrite.come_to(&part);
             let matches = self.matches(&change.table, &query, only).await?;
@@ -137,14 +147,19 @@ impl Session {
 }
 
 /// A mutation as `system.mutations` shows it.
-fn command(assignments: &[(String, Expr)], (condition, is_mask): (&Expr, bool)) -> String {
+fn command(
+    assignments: &[(String, Expr)],
+    (condition, is_mask): (&Expr, bool),
+    partition: Option<&str>,
+) -> String {
+    let place = partition.map(|it| format!(" IN {it}")).unwrap_or_default();
     let quoted = tambour_table::schema::quoted_name;
     let values = assignments.iter().map(|(name, value)| format!("{} = {value}", quoted(name)));
     let values: Vec<String> = values.collect();
     match (is_mask, values.as_slice()) {
-        (true, _) => format!("UPDATE _row_exists = 0 WHERE {condition}"),
-        (false, []) => format!("DELETE WHERE {condition}"),
-        (false, values) => format!("UPDATE {} WHERE {condition}", values.join(", ")),
+        (true, _) => format!("UPDATE _row_exists = 0{place} WHERE {condition}"),
+        (false, []) => format!("DELETE{place} WHERE {condition}"),
+        (false, values) => format!("UPDATE {}{place} WHERE {condition}", values.join(", ")),
     }
 }
 

@@ -227,6 +227,28 @@ fn drop_from_detached(
     Ok(format!("{} removed from detached/", parts(done)))
 }
 
+/// The live parts of `PARTITION …`.
+pub(super) fn partition_parts(
+    name: &str,
+    table: &Table,
+    text: &str,
+) -> Result<Vec<String>, SqlError> {
+    let selection = Selection::parse(text).map_err(of_table(name))?;
+    selected(name, table, &selection)
+}
+
+/// The ID of `PARTITION …`.
+pub(super) fn partition_id(name: &str, table: &Table, text: &str) -> Result<String, SqlError> {
+    let selection = Selection::parse(text).map_err(of_table(name))?;
+    match by_id(name, table, &selection)? {
+        Selection::PartitionId(id) => Ok(id),
+        _ => Err(SqlError::refused(
+            format!("OPTIMIZE TABLE ... {text}"),
+            "it takes PARTITION with a value, or PARTITION ID",
+        )),
+    }
+}
+
 fn is_of(part: &str, id: &str) -> bool {
     PartName::parse(part).is_some_and(|name| name.partition == *id)
 }

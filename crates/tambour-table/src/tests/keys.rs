@@ -108,7 +108,7 @@ fn merges_that_only_clickhouse_does_are_refused() {
     for _ in 0..2 {
         insert(&disk(), &path, &definition, options(), &[batch()]).unwrap();
     }
-    let options = OptimizeOptions { memory_bytes: 1 << 20, threads: 1, now: None };
+    let options = OptimizeOptions { memory_bytes: 1 << 20, threads: 1, now: None, partition: None };
     let error = optimize(&disk(), &path, &options, &mut |_| {}).unwrap_err();
     assert_eq!(error.kind(), Kind::Unsupported);
     assert!(error.to_string().contains("GraphiteMergeTree"), "{error}");

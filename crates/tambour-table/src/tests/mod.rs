@@ -114,7 +114,12 @@ fn merge_all(
     path: &Path,
     memory_bytes: u64,
 ) -> Result<OptimizeSummary, TableError> {
-    optimize(storage, path, &OptimizeOptions { memory_bytes, threads: 1, now: None }, &mut |_| {})
+    optimize(
+        storage,
+        path,
+        &OptimizeOptions { memory_bytes, threads: 1, now: None, partition: None },
+        &mut |_| {},
+    )
 }
 
 /// All rows of batches as bytes that compare equal if and only if the rows do; sorted.

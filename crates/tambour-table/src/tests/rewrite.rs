@@ -12,7 +12,8 @@ use tambour_codec::spec::CodecSpec;
 use tambour_part::part::Form;
 use tambour_storage::disk;
 
-const OPTIONS: OptimizeOptions = OptimizeOptions { memory_bytes: 1 << 20, threads: 1, now: None };
+const OPTIONS: OptimizeOptions =
+    OptimizeOptions { memory_bytes: 1 << 20, threads: 1, now: None, partition: None };
 
 fn with_codecs(path: &Path, codecs: &[(&str, &str)]) -> Result<OptimizeSummary, TableError> {
     let choose = |column: &str| -> Option<CodecSpec> {

@@ -105,7 +105,7 @@ impl Partition {
             uncompressed: 0,
         };
         if let Some(Merging { memory_bytes, now }) = self.merge {
-            let options = OptimizeOptions { memory_bytes, threads: 1, now };
+            let options = OptimizeOptions { memory_bytes, threads: 1, now, partition: None };
             let choose: Option<&ChooseCodec<'_>> =
                 if codecs.is_empty() { None } else { Some(&choose) };
             let done = optimize_with(&storage, target, &options, choose, &mut |_| {})?;
