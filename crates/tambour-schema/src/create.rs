@@ -72,7 +72,11 @@ pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
                 ));
             }
             let (database, name) = table_name(&mut cursor)?;
+            let own = definition.clone();
             table_clauses(&mut cursor, &mut definition, Vec::new())?;
+            if definition.order_by.is_empty() {
+                (definition.order_by, definition.primary_key) = (own.order_by, own.primary_key);
+            }
             cursor.expect_end()?;
             let mut words = Cursor::new(sql)?;
             words.skip_until(|it| it.at_word("ENGINE"))?;

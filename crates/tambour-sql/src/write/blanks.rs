@@ -1,5 +1,5 @@
-//! Data in which values are missing: empty fields of CSV, keys that a JSON object lacks, NULLs of columns that have none. Such columns are
-//! read as Nullable, and their NULLs become the DEFAULT, else zero or what is empty, as in ClickHouse.
+//! Rows in which values are missing: the word DEFAULT, empty fields of CSV, keys that a JSON object lacks, NULLs of columns that have none.
+//! Columns are read as Nullable, and such values become the DEFAULT, else zero or what is empty, as in ClickHouse.
 
 use super::complete::step;
 use super::derived::{Derived, Step, ordered};
@@ -15,11 +15,12 @@ use datafusion::error::DataFusionError;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use tambour_dialect as dialect;
 use tambour_files::Handed;
 use tambour_part::DataType as PartType;
 use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_table::Completion;
-use tambour_table::schema::{ColumnDefinition, TableDefinition};
+use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition};
 
 /// What errors call the values that are computed.
 const SOURCE: &str = "DEFAULT";
@@ -44,9 +45,11 @@ pub(super) fn opened(columns: &[Column]) -> Vec<Column> {
     columns.iter().map(open).collect()
 }
 
-/// What takes the place of NULLs.
+/// What takes the place of values that are missing.
 pub(super) struct Blanks {
-    given: Vec<Column>,
+    /// Those that are given, and after them those that are not but that a DEFAULT of these reads: their values are missing in each row.
+    columns: Vec<Column>,
+    given: usize,
     /// Arrow's types of the columns.
     types: Vec<DataType>,
     /// Of each column one that is zero or empty.
@@ -54,6 +57,8 @@ pub(super) struct Blanks {
     /// The columns with a DEFAULT, in steps; planned with the first NULL.
     steps: Option<Vec<Level>>,
     definition: TableDefinition,
+    /// The rows are of a file, in which what is missing looks like what is empty.
+    is_data: bool,
     /// Rows that were filled before.
     before: usize,
 }
@@ -69,32 +74,53 @@ struct Level {
 impl Blanks {
     pub(super) fn new(
         path: &Path,
-        definition: &TableDefinition,
-        given: &[Column],
+        (definition, given): (&TableDefinition, &[Column]),
+        is_data: bool,
     ) -> Result<Self, SqlError> {
+        let columns = with_read(definition, given)?;
         let plain = |it: &Column| ColumnDefinition::new(it.name.clone(), it.data_type.clone());
-        let plain = given.iter().map(plain).collect();
+        let plain = columns.iter().map(plain).collect();
         let plain = TableDefinition::new(definition.name.clone(), plain);
         let zeros = Completion::new(path, &plain, &[]).map_err(of_table(&definition.name))?;
-        let types = arrow_schema(given, Strings::Utf8);
+        let types = arrow_schema(&columns, Strings::Utf8);
         let types = types.fields().iter().map(|field| field.data_type().clone()).collect();
-        let (given, definition) = (given.to_vec(), definition.clone());
-        Ok(Self { given, types, zeros, steps: None, definition, before: 0 })
+        let (given, definition) = (given.len(), definition.clone());
+        Ok(Self { columns, given, types, zeros, steps: None, definition, is_data, before: 0 })
     }
 
-    /// The batch without NULLs in columns that have none.
+    /// The columns that the rows have afterwards.
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// For each column where values are missing, if any is: there it is null. `batch` has the rows as they come, `defaults` what the
+    /// statement says of them, if it does.
+    pub(super) fn of(
+        &self,
+        batch: &RecordBatch,
+        defaults: Vec<Option<NullBuffer>>,
+    ) -> Vec<Option<NullBuffer>> {
+        let mut defaults = defaults.into_iter();
+        let columns = self.columns.iter().zip(batch.columns());
+        let missing = columns.map(|(column, values)| {
+            let nulls = values.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+            let nulls = nulls.filter(|_| !column.data_type.is_nullable());
+            NullBuffer::union(nulls.as_ref(), defaults.next().flatten().as_ref())
+        });
+        let all = || Some(NullBuffer::new_null(batch.num_rows()));
+        missing.chain((self.given..self.columns.len()).map(|_| all())).collect()
+    }
+
+    /// The batch with values where they are missing.
     pub(super) async fn fill(
         &mut self,
         session: &Session,
         batch: RecordBatch,
+        nulls: Vec<Option<NullBuffer>>,
     ) -> Result<RecordBatch, SqlError> {
-        let nulls = |(column, values): (&Column, &ArrayRef)| {
-            let nulls = values.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-            nulls.filter(|_| !column.data_type.is_nullable())
-        };
-        let nulls: Vec<Option<NullBuffer>> =
-            self.given.iter().zip(batch.columns()).map(nulls).collect();
-        self.check(&batch)?;
+        if self.is_data {
+            self.check(&batch)?;
+        }
         self.before += batch.num_rows();
         if nulls.iter().all(Option::is_none) {
             return self.batch(batch.columns().to_vec());
@@ -104,6 +130,7 @@ impl Blanks {
         let none = none.map_err(DataFusionError::from)?;
         let zeros = self.zeros.complete(&none).map_err(of_table(&self.definition.name))?;
         let mut columns = batch.columns().to_vec();
+        columns.extend(zeros.columns().iter().skip(self.given).cloned());
         for (at, nulls) in nulls.iter().enumerate() {
             if let Some(nulls) = nulls {
                 columns[at] = self.merged(at, &columns[at], zeros.column(at), nulls)?;
@@ -131,7 +158,7 @@ impl Blanks {
 
     /// An error if a value may be missing or not: a NULL, and what is empty, where the DEFAULT is something else.
     fn check(&self, batch: &RecordBatch) -> Result<(), SqlError> {
-        for (column, values) in self.given.iter().zip(batch.columns()) {
+        for (column, values) in self.columns.iter().zip(batch.columns()) {
             let of_column = |it: &&ColumnDefinition| it.column == *column;
             let default = self.definition.columns.iter().find(of_column);
             let default = default.and_then(|it| it.clauses.default.as_deref());
@@ -159,9 +186,8 @@ impl Blanks {
 
     async fn levels(&self, session: &Session) -> Result<Vec<Level>, SqlError> {
         let mut computed = BTreeMap::new();
-        for column in &self.definition.columns {
-            let is_open =
-                self.given.contains(&column.column) && !column.column.data_type.is_nullable();
+        for column in self.definition.columns.iter().chain(&self.definition.unstored) {
+            let is_open = self.columns.contains(&column.column);
             if let (true, Some(default)) = (is_open, &column.clauses.default) {
                 computed.insert(column.column.name.clone(), step(column, default)?);
             }
@@ -169,11 +195,12 @@ impl Blanks {
         let mut levels = Vec::new();
         for steps in ordered(computed)? {
             let is_in = |steps: &[Step], name: &String| steps.iter().any(|it| it.name == *name);
-            let places = self.given.iter().enumerate().filter(|(_, it)| is_in(&steps, &it.name));
+            let places = self.columns.iter().enumerate().filter(|(_, it)| is_in(&steps, &it.name));
             let (places, columns): (Vec<usize>, Vec<Column>) =
                 places.map(|(at, column)| (at, column.clone())).unzip();
             let steps = [aside(steps)];
-            let derived = Derived::new(session, &self.definition.name, &self.given, &steps).await?;
+            let table = self.definition.name.as_str();
+            let derived = Derived::new(session, table, &self.columns, &steps).await?;
             let found = columns.iter().map(|it| derived.place(&made(&it.name)).map(Some));
             let stored = Handed::placed(SOURCE, &columns, found.collect::<Result<_, _>>()?);
             levels.push(Level { derived, stored, places });
@@ -199,7 +226,7 @@ impl Blanks {
     }
 
     fn batch(&self, columns: Vec<ArrayRef>) -> Result<RecordBatch, SqlError> {
-        let schema = arrow_schema(&self.given, Strings::Utf8);
+        let schema = arrow_schema(&self.columns, Strings::Utf8);
         let fields = schema.fields().iter().zip(&columns);
         let fields: Vec<_> = fields
             .map(|(field, values)| {
@@ -209,6 +236,31 @@ impl Blanks {
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
         Ok(batch.map_err(DataFusionError::from)?)
     }
+}
+
+/// The columns, and those that their DEFAULTs read and the DEFAULTs of these.
+fn with_read(definition: &TableDefinition, given: &[Column]) -> Result<Vec<Column>, SqlError> {
+    let all = || {
+        let unstored = definition.unstored.iter();
+        definition
+            .columns
+            .iter()
+            .chain(unstored.filter(|it| it.clauses.kind == ColumnKind::Ephemeral))
+    };
+    let mut columns = given.to_vec();
+    let mut at = 0;
+    while let Some(column) = columns.get(at) {
+        at += 1;
+        let found = all().find(|it| it.column == *column);
+        let Some(default) = found.and_then(|it| it.clauses.default.as_ref()) else { continue };
+        let reads = dialect::columns_of(default)?;
+        for other in all().filter(|it| reads.contains(&it.column.name)) {
+            if !columns.contains(&other.column) {
+                columns.push(other.column.clone());
+            }
+        }
+    }
+    Ok(columns)
 }
 
 /// The steps under names that no column has: the columns that they fill are there.

@@ -9,6 +9,7 @@ use crate::SqlError;
 use crate::context::Session;
 use crate::execution::Execution;
 use arrow::array::{AsArray, RecordBatch};
+use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt64Type};
 use datafusion::error::DataFusionError;
@@ -82,6 +83,12 @@ impl Session {
         let width = runs.first().map_or(0, |run| run.is_literal.len());
         let mut begun = VecDeque::with_capacity(runs.len());
         for run in runs {
+            if run.query.is_some() && run.literals.has_defaults() {
+                return Err(SqlError::refused(
+                    "DEFAULT beside values that are computed",
+                    "make a statement of its own for such rows",
+                ));
+            }
             let execution = match &run.query {
                 Some(query) => Some(self.query_of(query).await?.execute().await?),
                 None => None,
@@ -117,19 +124,16 @@ impl Session {
         (definition, given): (&TableDefinition, &[Column]),
         source: &mut Source,
     ) -> Result<(), SqlError> {
-        let mut completing = Completing::new(self, path, (definition, given)).await?;
+        let is_data = matches!(source, Source::Data(_));
+        let mut blanks = Blanks::new(path, (definition, given), is_data)?;
+        let mut completing = Completing::new(self, path, (definition, blanks.columns())).await?;
         let mut checks = Checks::new(self, definition).await?;
-        let mut blanks = match source {
-            Source::Data(_) => Some(Blanks::new(path, definition, given)?),
-            _ => None,
-        };
-        let read = if blanks.is_some() { opened(given) } else { given.to_vec() };
+        let read = opened(given);
         let mut stored = Handed::placed(SOURCE, &read, (0..given.len()).map(Some).collect());
-        while let Some(batch) = source.next(name).await? {
-            let mut batch = stored.batch(&batch).map_err(of_rows(name))?;
-            if let Some(blanks) = &mut blanks {
-                batch = blanks.fill(self, batch).await?;
-            }
+        while let Some((batch, defaults)) = source.next(name).await? {
+            let blank = blanks.of(&batch, defaults);
+            let batch = stored.batch(&batch).map_err(of_rows(name))?;
+            let batch = blanks.fill(self, batch, blank).await?;
             let complete = completing.complete(name, &batch).await?;
             if let Some(checks) = &mut checks {
                 checks.check(&complete).await?;
@@ -167,11 +171,11 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    async fn next(&mut self) -> Result<Option<RecordBatch>, SqlError> {
+    async fn next(&mut self) -> Result<Option<Piece>, SqlError> {
         while let Some((run, execution)) = self.runs.front_mut() {
             let batch = match execution {
                 Some(execution) => match execution.next().await? {
-                    Some(computed) => Some(beside(run, &computed)?),
+                    Some(computed) => Some((beside(run, &computed)?, Vec::new())),
                     None => None,
                 },
                 None => taken(&run.literals, &mut self.batches)?,
@@ -186,11 +190,15 @@ impl Runs {
     }
 }
 
+/// Rows, and for each column where the statement says DEFAULT, if it does anywhere: there it is null.
+type Piece = (RecordBatch, Vec<Option<NullBuffer>>);
+
 /// The next batch of literals.
-fn taken(literals: &Literals, batches: &mut usize) -> Result<Option<RecordBatch>, SqlError> {
+fn taken(literals: &Literals, batches: &mut usize) -> Result<Option<Piece>, SqlError> {
     let batch = literals.batch(*batches).transpose().map_err(DataFusionError::from)?;
+    let defaults = literals.defaults(*batches);
     *batches += 1;
-    Ok(batch)
+    Ok(batch.map(|batch| (batch, defaults)))
 }
 
 impl Source {
@@ -205,13 +213,14 @@ impl Source {
     }
 
     /// The next rows.
-    async fn next(&mut self, name: &str) -> Result<Option<RecordBatch>, SqlError> {
-        match self {
-            Self::Literals(literals, batches) => taken(literals, batches),
-            Self::Query(execution) => execution.next().await,
-            Self::Runs(runs) => runs.next().await,
-            Self::Data(input) => input.next_batch().transpose().map_err(of_rows(name)),
-        }
+    async fn next(&mut self, name: &str) -> Result<Option<Piece>, SqlError> {
+        let batch = match self {
+            Self::Literals(literals, batches) => return taken(literals, batches),
+            Self::Runs(runs) => return runs.next().await,
+            Self::Query(execution) => execution.next().await?,
+            Self::Data(input) => input.next_batch().transpose().map_err(of_rows(name))?,
+        };
+        Ok(batch.map(|batch| (batch, Vec::new())))
     }
 }
 

@@ -2,6 +2,7 @@
 //! never a float on the way, and an integer may have as many digits as its column holds.
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringBuilder};
+use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::{Expr, Parens, Query, SetExpr, UnaryOperator, Value};
 use std::sync::Arc;
@@ -78,8 +79,15 @@ pub(super) struct Literals {
     rows: Vec<Vec<Cell>>,
 }
 
-/// The text of a value as a file would have it; `None` is NULL.
-type Cell = Option<String>;
+/// A value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Cell {
+    Null,
+    /// The word DEFAULT.
+    Default,
+    /// The text as a file would have it.
+    Text(String),
+}
 
 impl Literals {
     /// A batch of texts; `None` after the last one.
@@ -92,6 +100,21 @@ impl Literals {
         let columns = (0..self.width).map(|index| texts(rows.iter(), index)).collect();
         Some(RecordBatch::try_new_with_options(schema, columns, &options))
     }
+
+    /// For each column where the same batch has DEFAULT: there it is null.
+    pub(super) fn defaults(&self, number: usize) -> Vec<Option<NullBuffer>> {
+        let rows = self.rows.chunks(BATCH_ROWS).nth(number).unwrap_or_default();
+        let of_column = |index: usize| {
+            let is_given = |row: &Vec<Cell>| row[index] != Cell::Default;
+            (!rows.iter().all(is_given)).then(|| rows.iter().map(is_given).collect())
+        };
+        (0..self.width).map(of_column).collect()
+    }
+
+    /// True if a value is DEFAULT.
+    pub(super) fn has_defaults(&self) -> bool {
+        self.rows.iter().flatten().any(|cell| *cell == Cell::Default)
+    }
     /// The texts of a column in these rows.
     pub(super) fn column(&self, index: usize, rows: &[usize]) -> ArrayRef {
         texts(rows.iter().filter_map(|row| self.rows.get(*row)), index)
@@ -101,7 +124,10 @@ impl Literals {
 fn texts<'a>(rows: impl Iterator<Item = &'a Vec<Cell>>, index: usize) -> ArrayRef {
     let mut texts = StringBuilder::new();
     for row in rows {
-        texts.append_option(row[index].as_deref());
+        texts.append_option(match &row[index] {
+            Cell::Text(text) => Some(text),
+            Cell::Null | Cell::Default => None,
+        });
     }
     Arc::new(texts.finish())
 }
@@ -110,11 +136,16 @@ fn texts<'a>(rows: impl Iterator<Item = &'a Vec<Cell>>, index: usize) -> ArrayRe
 fn cell(expr: &Expr) -> Option<Cell> {
     match expr {
         Expr::Value(value) => match &value.value {
-            Value::Null => Some(None),
-            Value::SingleQuotedString(text) => Some(Some(text.clone())),
-            _ => text(expr, 0).map(Some),
+            Value::Null => Some(Cell::Null),
+            Value::SingleQuotedString(text) => Some(Cell::Text(text.clone())),
+            _ => text(expr, 0).map(Cell::Text),
         },
-        _ => text(expr, 0).map(Some),
+        Expr::Identifier(word)
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("DEFAULT") =>
+        {
+            Some(Cell::Default)
+        }
+        _ => text(expr, 0).map(Cell::Text),
     }
 }
 
@@ -185,14 +216,15 @@ mod tests {
 
     #[test]
     fn literals_keep_their_digits() {
-        let some = |text: &str| Some(text.to_owned());
+        let some = |text: &str| Cell::Text(text.to_owned());
         assert_eq!(
-            cells("VALUES (12345678901234567890.123, -1, NULL, 'a', true)"),
+            cells("VALUES (12345678901234567890.123, -1, NULL, 'a', DEFAULT, true)"),
             Some(vec![vec![
                 some("12345678901234567890.123"),
                 some("-1"),
-                None,
+                Cell::Null,
                 some("a"),
+                Cell::Default,
                 some("true")
             ]])
         );
@@ -211,8 +243,8 @@ mod tests {
         let queries: Vec<_> =
             runs.iter().map(|run| run.query.as_ref().map(ToString::to_string)).collect();
         assert_eq!(queries, [Some("VALUES (f(2), 0), (g(3), 1)".to_owned()), None]);
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(runs[0].literals.rows, [[some("1"), some("0.10")], [some("2"), None]]);
+        let some = |text: &str| Cell::Text(text.to_owned());
+        assert_eq!(runs[0].literals.rows, [[some("1"), some("0.10")], [some("2"), Cell::Null]]);
     }
 
     #[test]
