@@ -240,6 +240,9 @@ impl Session {
     /// Parses and plans one statement, ClickHouse's dialect included. One that changes a table is carried out at once; what
     /// it did is among the notes.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
+        if dialect::begins_with(text, ["CHECK", "TABLE"]) {
+            return self.check_table(text);
+        }
         let told = if let Some(asked) = dialect::temporary(text)? {
             self.keep(&asked).await?
         } else if dialect::is_create_table(text) {

@@ -43,7 +43,7 @@ pub enum SqlError {
         constraint: String,
         /// What it says.
         expression: String,
-        /// The row, from 0.
+        /// The row, counted from 1.
         row: usize,
     },
     /// A statement cannot be prepared, or what it asks for cannot be done.

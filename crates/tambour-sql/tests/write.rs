@@ -127,7 +127,10 @@ mod tests {
             tell(&session, "INSERT INTO t VALUES (1, 1, 'a', 'x', [1])").await.unwrap();
             for (statement, said) in [
                 ("INSERT INTO t VALUES (2, 1, '', '', []), (-1, 1, '', '', [])", "-1"),
-                ("INSERT INTO t VALUES (NULL, 1, '', '', [])", "NULL"),
+                (
+                    "INSERT INTO t SELECT NULL, 1, '', '', [] SETTINGS insert_null_as_default = 0",
+                    "NULL",
+                ),
                 ("INSERT INTO t VALUES (2, 1, '', '', [70000])", "70000"),
                 ("INSERT INTO t (k) VALUES (2, 3)", "2 values into 1 columns"),
                 ("INSERT INTO t (k, nope) VALUES (2, 3)", "\"nope\""),
@@ -266,7 +269,7 @@ mod tests {
                     "6|NULL||w|[]"
                 ]
             );
-            let lines: Vec<String> = (0..100_000).map(|row| format!("{row},{row}\n")).collect();
+            let mut lines: Vec<String> = (0..100_000).map(|row| format!("{row},{row}\n")).collect();
             for bad in ["x,1\n", "1\n", "-1,1\n", "1,2,3\n"] {
                 let mut lines = lines.clone();
                 bad.clone_into(&mut lines[99_000]);
@@ -275,10 +278,12 @@ mod tests {
                 assert!(error.is_err(), "{bad}");
                 assert_eq!(text(&session, "SELECT * FROM t ORDER BY k").await, rows, "{bad}");
             }
+            lines[7].truncate(2);
+            lines[7].push('\n');
             std::fs::write(&file, lines.concat()).unwrap();
             tell(&session, "ALTER TABLE t MODIFY COLUMN v DEFAULT 5").await.unwrap();
             let error = tell(&session, "INSERT INTO t (k, v) FORMAT CSV").await.unwrap_err();
-            assert!(error.to_string().contains("DEFAULT"), "{error}");
+            assert!(error.to_string().contains("row 8: the value of `v`"), "{error}");
         });
         let report = verify(&disk(), &path, &mut |_| {}).unwrap();
         assert!(report.damage.is_empty(), "{report:?}");

@@ -34,7 +34,7 @@ impl Session {
                 "only tables of the database default",
             ));
         }
-        let table = self.writable(name)?;
+        let table = self.table_named(name)?;
         let actions: Vec<&PartsAction> = statement.commands.iter().filter_map(of_parts).collect();
         let told = if actions.len() == statement.commands.len() {
             self.alter_parts(name, &table, &actions)?

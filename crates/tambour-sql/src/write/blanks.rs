@@ -175,7 +175,7 @@ impl Blanks {
                 let told = format!(
                     "row {}: the value of `{}` is NULL or empty, or is missing and would be {default}; leave the column out of the list of columns, \
                      or the DEFAULT out of the table",
-                    self.before + row,
+                    self.before + row + 1,
                     column.name
                 );
                 return Err(SqlError::refused("INSERT ... FORMAT", told));

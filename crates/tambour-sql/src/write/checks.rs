@@ -50,7 +50,7 @@ impl Checks {
                     table: self.table.clone(),
                     constraint: check.name.clone(),
                     expression: check.expression.clone(),
-                    row: self.before + row,
+                    row: self.before + row + 1,
                 });
             }
         }

@@ -56,7 +56,7 @@ impl Session {
         }
         if let Some(like) = like {
             check_database(like.database.as_deref(), &like.name)?;
-            let table = self.writable(&like.name)?;
+            let table = self.table_named(&like.name)?;
             let Some(model) = table.definition() else {
                 let clause = format!("CREATE TABLE ... AS {}", like.name);
                 return Err(SqlError::refused(clause, "its definition is not known"));
@@ -68,10 +68,11 @@ impl Session {
             Some(query) => {
                 let prepared = dialect::prepare_for(query, &self.catalog())?;
                 let execution = self.planned(prepared, query).await?.execute().await?;
-                Some(Source::Query(Box::new(execution)))
+                Some(Source::Query(Box::new(execution), true))
             }
         };
-        if let (true, Some(Source::Query(execution))) = (definition.columns.is_empty(), &source) {
+        if let (true, Some(Source::Query(execution, _))) = (definition.columns.is_empty(), &source)
+        {
             definition.columns = describe::stored_columns(&execution.stream.schema())?
                 .into_iter()
                 .map(|column| ColumnDefinition::new(column.name, column.data_type))
@@ -147,7 +148,7 @@ impl Session {
 
     /// A table of the directory of tables; others are not ours to remove or rename.
     fn owned(&self, database: &Path, name: &str) -> Result<Arc<Table>, SqlError> {
-        let table = self.writable(name)?;
+        let table = self.table_named(name)?;
         let wanted: PathBuf = catalog::place_of(database, name).map_err(of_table(name))?;
         if table.path() == wanted {
             return Ok(table);

@@ -57,7 +57,8 @@ impl Session {
                     None => match literals::runs(query) {
                         Some(runs) => Source::Runs(Box::new(self.computed(runs).await?)),
                         None => {
-                            Source::Query(Box::new(self.query_of(query).await?.execute().await?))
+                            let execution = self.query_of(query).await?.execute().await?;
+                            Source::Query(Box::new(execution), takes_nulls(query))
                         }
                     },
                 };
@@ -128,11 +129,12 @@ impl Session {
         let mut blanks = Blanks::new(path, (definition, given), is_data)?;
         let mut completing = Completing::new(self, path, (definition, blanks.columns())).await?;
         let mut checks = Checks::new(self, definition).await?;
-        let read = opened(given);
+        let takes_nulls = !matches!(source, Source::Query(_, false));
+        let read = if takes_nulls { opened(given) } else { given.to_vec() };
         let mut stored = Handed::placed(SOURCE, &read, (0..given.len()).map(Some).collect());
-        while let Some((batch, defaults)) = source.next(name).await? {
+        while let Some((batch, defaults)) = source.next(name, given).await? {
             let blank = blanks.of(&batch, defaults);
-            let batch = stored.batch(&batch).map_err(of_rows(name))?;
+            let batch = stored.batch(&batch).map_err(|error| of_given(name, given, error))?;
             let batch = blanks.fill(self, batch, blank).await?;
             let complete = completing.complete(name, &batch).await?;
             if let Some(checks) = &mut checks {
@@ -156,7 +158,8 @@ pub(super) enum Rows<'a> {
 pub(super) enum Source {
     /// Literals, and how many batches of them were taken.
     Literals(Literals, usize),
-    Query(Box<Execution>),
+    /// A query, and whether its NULLs may become DEFAULTs: `insert_null_as_default`.
+    Query(Box<Execution>, bool),
     Runs(Box<Runs>),
     Data(Box<Input>),
 }
@@ -206,19 +209,21 @@ impl Source {
     pub(super) fn width(&self) -> usize {
         match self {
             Self::Literals(literals, _) => literals.width,
-            Self::Query(execution) => execution.stream.schema().fields().len(),
+            Self::Query(execution, _) => execution.stream.schema().fields().len(),
             Self::Runs(runs) => runs.width,
             Self::Data(input) => input.columns().len(),
         }
     }
 
     /// The next rows.
-    async fn next(&mut self, name: &str) -> Result<Option<Piece>, SqlError> {
+    async fn next(&mut self, name: &str, given: &[Column]) -> Result<Option<Piece>, SqlError> {
         let batch = match self {
             Self::Literals(literals, batches) => return taken(literals, batches),
             Self::Runs(runs) => return runs.next().await,
-            Self::Query(execution) => execution.next().await?,
-            Self::Data(input) => input.next_batch().transpose().map_err(of_rows(name))?,
+            Self::Query(execution, _) => execution.next().await?,
+            Self::Data(input) => {
+                input.next_batch().transpose().map_err(|error| of_given(name, given, error))?
+            }
         };
         Ok(batch.map(|batch| (batch, Vec::new())))
     }
@@ -241,6 +246,24 @@ fn beside(run: &Run, computed: &RecordBatch) -> Result<RecordBatch, SqlError> {
         Some((format!("value {}", place + 1), column, true))
     });
     Ok(RecordBatch::try_from_iter_with_nullable(columns).map_err(DataFusionError::from)?)
+}
+
+/// False if a query says that NULLs are to stay NULLs.
+fn takes_nulls(query: &Query) -> bool {
+    let settings = query.settings.iter().flatten();
+    let mut off = settings.filter(|it| it.value.to_string().trim_matches('\'') == "0");
+    !off.any(|it| it.key.value == "insert_null_as_default")
+}
+
+/// An error of a value with the type of its column in the place of the one that it was read as.
+fn of_given(name: &str, given: &[Column], mut error: tambour_files::FileError) -> SqlError {
+    if let tambour_files::FileError::Value { spot, data_type, .. } = &mut error {
+        let of_column = |it: &&Column| spot.column.as_ref() == Some(&it.name);
+        if let Some(column) = given.iter().find(of_column) {
+            *data_type = column.data_type.to_string();
+        }
+    }
+    of_rows(name)(error)
 }
 
 /// An error of a value, under the table's name in SQL.

@@ -21,6 +21,7 @@ use crate::SqlError;
 use crate::context::Session;
 use datafusion::common::TableReference;
 use insert::Rows;
+pub(crate) use parts::selected;
 use std::sync::{Arc, PoisonError};
 use tambour_dialect::{Action, Change};
 use tambour_part::types::arrow_schema;
@@ -55,7 +56,7 @@ impl Session {
         {
             return Ok(format!("there is no table {}", change.table));
         }
-        let table = self.writable(&change.table)?;
+        let table = self.table_named(&change.table)?;
         let told = match &change.action {
             Action::Insert { columns, source } => {
                 self.insert(change, &table, columns, Rows::Query(source)).await?
@@ -108,7 +109,7 @@ impl Session {
         Ok(format!("{} in the place of {}", parts(done.parts_after), parts(done.parts_before)))
     }
 
-    fn writable(&self, name: &str) -> Result<Arc<Table>, SqlError> {
+    pub(crate) fn table_named(&self, name: &str) -> Result<Arc<Table>, SqlError> {
         let tables = self.tables();
         match tables.iter().find(|(other, _)| other == name) {
             Some((_, table)) => Ok(Arc::clone(table)),
@@ -154,7 +155,7 @@ fn truncate(name: &str, table: &Table, options: InsertOptions) -> Result<String,
 }
 
 /// An error of the table layer, under the table's name in SQL.
-fn of_table(name: &str) -> impl Fn(TableError) -> SqlError {
+pub(crate) fn of_table(name: &str) -> impl Fn(TableError) -> SqlError {
     move |cause| SqlError::Table { name: name.to_owned(), cause: Box::new(cause) }
 }
 

@@ -97,7 +97,7 @@ impl Session {
         selection: &Selection,
         from: &str,
     ) -> Result<Vec<String>, SqlError> {
-        let source = self.writable(from)?;
+        let source = self.table_named(from)?;
         // As it is now: the session may have opened it long ago.
         let source = Table::open_on(source.storage(), source.path()).map_err(of_table(from))?;
         copy(name, rewrite, &source, (from, selection))
@@ -111,7 +111,7 @@ impl Session {
         selection: &Selection,
         to: &str,
     ) -> Result<String, SqlError> {
-        let target = self.writable(to)?;
+        let target = self.table_named(to)?;
         if target.path() == table.path() {
             return Err(SqlError::refused("MOVE PARTITION to the same table", "name another one"));
         }
@@ -163,7 +163,11 @@ fn live(name: &str, rewrite: &Rewrite, selection: &Selection) -> Result<Vec<Stri
     Ok(found)
 }
 
-fn selected(name: &str, table: &Table, selection: &Selection) -> Result<Vec<String>, SqlError> {
+pub(crate) fn selected(
+    name: &str,
+    table: &Table,
+    selection: &Selection,
+) -> Result<Vec<String>, SqlError> {
     if let Selection::Part(part) = selection {
         return Ok(vec![part.clone()]);
     }
