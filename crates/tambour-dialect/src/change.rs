@@ -11,8 +11,8 @@ use datafusion::sql::sqlparser::ast::{
     ObjectType, Query, Statement as Sql, TableFactor, TableObject, TableWithJoins, Truncate,
     Update,
 };
-pub(super) use words::arrange;
 use words::{MUTATION, PARTITION};
+pub(super) use words::{arrange, first};
 
 /// A statement that changes a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

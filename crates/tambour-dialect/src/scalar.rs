@@ -1,7 +1,8 @@
 //! `WITH 5 AS k`: names of values, where the parser library knows names of queries only.
 
 use super::alias::{self, Aliases};
-use super::lexical::{closing, is_keyword, next};
+use super::change::first;
+use super::lexical::{closing, is_keyword, is_word, next};
 use crate::DialectError;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
@@ -39,9 +40,17 @@ const VALUE: &str = "\u{1f}value";
 
 /// `(WITH 5 AS k SELECT …)`: below a statement the library parses WITH itself, so its values become queries of a row that is marked.
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
+    let is_insert = first(tokens).is_some_and(|it| is_word(&tokens[it].token, "INSERT"));
+    let mut depth = 0_usize;
     let mut at = 0;
     while at < tokens.len() {
-        let with = next(tokens, at).filter(|_| tokens[at].token == Token::LParen);
+        match tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let is_begin = tokens[at].token == Token::LParen || is_insert && depth == 0;
+        let with = next(tokens, at).filter(|_| is_begin);
         let with = with.filter(|it| is_keyword(&tokens[*it].token, Keyword::WITH));
         let first = with.and_then(|it| next(tokens, it));
         let first = first.filter(|it| !is_keyword(&tokens[*it].token, Keyword::RECURSIVE));

@@ -84,7 +84,7 @@ impl Handed {
         columns: &[Column],
         skip_unknown: bool,
     ) -> Result<Self, FileError> {
-        columns.iter().try_for_each(|column| zones_exist(column, &column.data_type))?;
+        check_zones(columns)?;
         let known = |name: &str| columns.iter().any(|column| column.name == name);
         if let Some(unknown) = schema.fields().iter().find(|field| !known(field.name()))
             && !skip_unknown
@@ -137,6 +137,10 @@ impl Handed {
 }
 
 /// An error if a zone of times is none that this machine knows: ClickHouse would refuse the table.
+pub fn check_zones(columns: &[Column]) -> Result<(), FileError> {
+    columns.iter().try_for_each(|column| zones_exist(column, &column.data_type))
+}
+
 fn zones_exist(column: &Column, data_type: &DataType) -> Result<(), FileError> {
     match data_type {
         DataType::DateTime { zone: Some(zone) } | DataType::DateTime64 { zone: Some(zone), .. } => {

@@ -45,7 +45,7 @@ mod text;
 
 pub use error::{FileError, Spot};
 pub use format::Format;
-pub use handed::{Handed, Survey};
+pub use handed::{Handed, Survey, check_zones};
 pub use infer::unify::unify;
 pub use input::{Input, Sighting};
 pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES, Types};

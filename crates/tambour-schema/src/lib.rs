@@ -16,6 +16,7 @@ pub mod moment;
 mod parts;
 mod permit;
 mod print;
+mod setting;
 mod sort;
 pub mod token;
 
@@ -24,6 +25,7 @@ use expression::Expression;
 pub use index::{IndexDefinition, parse as parse_index};
 pub use permit::permit;
 pub use print::one_line;
+pub use setting::{is_setting, similar_setting};
 use tambour_codec::spec::CodecSpec;
 use tambour_part::types::{Column, DataType};
 pub use token::quoted_name;

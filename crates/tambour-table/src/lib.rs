@@ -21,6 +21,7 @@ mod evolve;
 mod expire;
 mod fill;
 pub mod filter;
+mod fresh;
 pub mod insert;
 mod intake;
 mod key;
@@ -58,6 +59,7 @@ pub mod verify;
 pub mod widen;
 
 pub use complete::Completion;
+pub use fresh::check_fresh;
 pub use locked::remove_replaced;
 pub use name::PartName;
 pub use sidecar::SIDECAR;

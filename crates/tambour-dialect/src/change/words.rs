@@ -25,7 +25,9 @@ const SETTINGS: [&str; 9] = [
 pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     let Some(start) = first(tokens) else { return };
     let word = |text: &str| is_word(&tokens[start].token, text);
-    if word("ALTER") {
+    if word("WITH") {
+        with_before(tokens, start);
+    } else if word("ALTER") {
         mutation(tokens, start);
     } else if word("DELETE") {
         let table = next(tokens, start).filter(|it| is_word(&tokens[*it].token, "FROM"));
@@ -45,7 +47,8 @@ pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-fn first(tokens: &[TokenWithSpan]) -> Option<usize> {
+/// The first word.
+pub(in super::super) fn first(tokens: &[TokenWithSpan]) -> Option<usize> {
     (0..tokens.len()).find(|at| !matches!(tokens[*at].token, Token::Whitespace(_)))
 }
 
@@ -54,6 +57,27 @@ fn blank(tokens: &mut [TokenWithSpan], start: usize, end: usize) {
         if token.token != Token::SemiColon {
             token.token = Token::Whitespace(Whitespace::Space);
         }
+    }
+}
+
+/// `WITH … INSERT INTO t SELECT` is `INSERT INTO t WITH … SELECT`.
+fn with_before(tokens: &mut [TokenWithSpan], start: usize) {
+    let find = |from: usize, word: &str| {
+        let mut at = from;
+        while let Some(place) = next(tokens, at) {
+            at = place;
+            match tokens[at].token {
+                Token::LParen | Token::LBracket => at = closing(tokens, at)?,
+                _ if is_word(&tokens[at].token, word) => return Some(at),
+                _ => {}
+            }
+        }
+        None
+    };
+    let Some(insert) = find(start, "INSERT") else { return };
+    let select = find(insert, "SELECT").filter(|select| find(start, "SELECT") == Some(*select));
+    if let Some(select) = select {
+        tokens[start..select].rotate_left(insert - start);
     }
 }
 

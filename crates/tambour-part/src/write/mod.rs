@@ -10,7 +10,7 @@ mod strings;
 
 pub use amend::{Amender, Amendment, can_amend};
 pub use mask::{can_mask, mask};
-pub use recode::{RecodeSummary, check as check_recode, recode};
+pub use recode::{RecodeSummary, check as check_recode, check_codec, recode};
 pub use sparse::{SPARSE_RATIO_DEFAULT, SPARSE_SINCE};
 pub use strings::{StringLayout, stored_bytes};
 

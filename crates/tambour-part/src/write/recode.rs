@@ -2,13 +2,14 @@
 //! and all other files stay as they are; only where a granule's block starts is another place.
 
 use super::{Dialect, StringLayout, check_dialect};
-use crate::column::{Stream, StreamKind};
+use crate::column::{Layout, Stream, StreamKind, streams};
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
 use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::mark::{Mark, Marks};
 use crate::part::{Form, Part, StoredColumn};
 use crate::stream::headers::Headers;
 use crate::stream::write::{HashedFile, write_file, write_marks};
+use crate::types::Column;
 use crate::{PartError, Place};
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -105,6 +106,12 @@ fn refusal(part: &Part) -> PartError {
     let what = "other codecs for the blocks of a part that is compact, has projections or no checksums: \
                 `tambour optimize --codec` writes its rows anew, without projections and indexes";
     PartError::unsupported(Place::file(part.path()), what)
+}
+
+/// An error if a codec does not suit a column, or is none.
+pub fn check_codec(column: &Column, codec: &CodecSpec) -> Result<(), PartError> {
+    let streams = streams(&column.name, &column.data_type, &Layout::default());
+    streams.iter().try_for_each(|stream| encoder(&column.name, codec, stream).map(drop))
 }
 
 /// The encoder of a stream: helpers take the general-purpose codecs of a chain.

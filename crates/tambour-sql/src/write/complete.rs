@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tambour_dialect as dialect;
 use tambour_files::Handed;
-use tambour_part::types::Column;
+use tambour_part::types::{Column, arrow_schema};
 use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition};
 use tambour_table::{Completion, TableError};
 
@@ -179,7 +179,10 @@ impl Session {
         let others: Vec<Column> = others.map(|column| column.column.clone()).collect();
         let steps = ordered(computed)?;
         if !steps.is_empty() {
-            Derived::new(self, &definition.name, &others, &steps).await?;
+            let derived = Derived::new(self, &definition.name, &others, &steps).await?;
+            // Of no rows, only what holds of all rows is wrong: a constant that its type does not have.
+            let none = arrow_schema(&others, self.strings);
+            derived.of(&RecordBatch::new_empty(Arc::new(none))).await?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Tables of a directory of tables (`SessionOptions::database`): CREATE TABLE, DROP TABLE, RENAME TABLE.
 
-use super::insert::Source;
+use super::insert::{Source, of_rows};
 use super::{READING, of_table, rows};
 use crate::SqlError;
 use crate::context::Session;
@@ -10,11 +10,12 @@ use datafusion::error::DataFusionError;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use tambour_dialect as dialect;
+use tambour_files::check_zones;
 use tambour_table::Table;
-use tambour_table::catalog;
 use tambour_table::engine::Engine;
 use tambour_table::insert::{Existing, Insert, InsertOptions};
 use tambour_table::schema::{ColumnDefinition, Creation};
+use tambour_table::{catalog, check_fresh};
 
 impl Session {
     /// Opens the tables of the directory that is this session's database.
@@ -83,6 +84,8 @@ impl Session {
         }
         definition.check().map_err(of_table(&name))?;
         Engine::of(&definition).map_err(of_table(&name))?;
+        check_fresh(&definition).map_err(of_table(&name))?;
+        check_zones(&definition.plain_columns()).map_err(of_rows(&name))?;
         self.check_expressions(&definition, None).await?;
         self.check_elements(&definition, &definition.clauses.elements).await?;
         let path = catalog::place_of(&database, &name).map_err(of_table(&name))?;

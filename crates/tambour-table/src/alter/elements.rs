@@ -4,8 +4,8 @@
 use super::Draft;
 use crate::TableError;
 use crate::schema::alter::{ElementAction, ElementKind, Spot};
-use crate::schema::parse_index;
 use crate::schema::token::Cursor;
+use crate::schema::{is_setting, parse_index};
 
 /// Settings by which the parts that are there were written.
 const FIXED_SETTINGS: [&str; 5] = [
@@ -119,6 +119,12 @@ fn check_text(kind: ElementKind, name: &str, text: &str) -> Result<(), TableErro
 }
 
 fn check_setting(name: &str) -> Result<(), TableError> {
+    if !is_setting(name) {
+        return Err(TableError::Definition {
+            clause: format!("the setting {name}"),
+            problem: "ClickHouse's tables do not have it".to_owned(),
+        });
+    }
     if FIXED_SETTINGS.contains(&name) {
         return Err(TableError::Definition {
             clause: format!("the setting {name}"),

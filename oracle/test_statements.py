@@ -1,0 +1,195 @@
+"""Statements that make and change tables, one after another, beside ClickHouse: each is carried out by both or by neither, and queries have the same
+rows. One that begins with `!` is carried out there only."""
+
+import pytest
+
+SCRIPTS = {
+    "inserts": """
+        CREATE TABLE t (p UInt8, a UInt32, b String DEFAULT 'x') ENGINE = MergeTree PARTITION BY p ORDER BY a
+        INSERT INTO TABLE t VALUES (1, 2, 'c'), (2, 3, 'd')
+        INSERT INTO t SETTINGS async_insert = 1, wait_for_async_insert = 1 VALUES (1, 5, 'e')
+        INSERT INTO t (p, a) SETTINGS max_insert_threads = 2 SELECT 2, number FROM numbers(3)
+        INSERT INTO t FORMAT Values (3, 7, 'f'), (3, 8, 'g')
+        INSERT INTO t FORMAT VALUES (3, 9, 'f')
+        INSERT INTO t SELECT 1, 31, 'z' SETTINGS max_threads = 1
+        WITH 5 AS q INSERT INTO t SELECT 4, q, 'w'
+        INSERT INTO t WITH 6 AS q SELECT 4, q, 'w'
+        INSERT INTO t (a) WITH 6 AS q, x AS (SELECT 3 AS y) SELECT q + y FROM x
+        WITH x AS (SELECT 8 AS y), 'n' AS z INSERT INTO t (a, b) SELECT y, z FROM x
+        INSERT INTO t (a, b) WITH (SELECT max(a) FROM t) AS m SELECT m + 1, 'm'
+        INSERT INTO t (a, b) SELECT a, b FROM (WITH 9 AS n SELECT n AS a, 'nn' AS b)
+        INSERT INTO t(p,a,b)VALUES(4,41,'y')
+        INSERT INTO t (p, q) VALUES (1, 2)
+        INSERT INTO t (p, p) VALUES (1, 2)
+        INSERT INTO t (p, a) VALUES (1, 'z')
+        SELECT * FROM t ORDER BY ALL
+        ALTER TABLE t DELETE IN PARTITION 3 WHERE a > 7
+        ALTER TABLE t UPDATE b = 'upd' IN PARTITION 2 WHERE 1
+        ALTER TABLE t UPDATE b = concat(b, '!'), b = 'twice' IN PARTITION 2 WHERE 1
+        ALTER TABLE t UPDATE b = if(a IN (1, 2), 'in', b) IN PARTITION ID '2' WHERE a IN (0, 1)
+        DELETE FROM t IN PARTITION 4 WHERE a = 41
+        ALTER TABLE t DELETE IN PARTITION 'x' WHERE 1
+        SELECT * FROM t ORDER BY ALL
+        OPTIMIZE TABLE t PARTITION 1 FINAL
+        OPTIMIZE TABLE t PARTITION ID '2' FINAL
+        OPTIMIZE TABLE t FINAL SETTINGS optimize_skip_merged_partitions = 1
+        !OPTIMIZE TABLE t FINAL DEDUPLICATE
+        SELECT partition, count() FROM system.parts WHERE active AND table = 't' AND database = currentDatabase() GROUP BY partition ORDER BY ALL
+        CHECK TABLE t SETTINGS check_query_single_value_result = 1
+        TRUNCATE TABLE IF EXISTS nothing
+        TRUNCATE TABLE nothing
+        TRUNCATE TABLE t SYNC
+        SELECT count() FROM t
+        DROP TABLE t SYNC
+        DROP TABLE IF EXISTS t NO DELAY
+        DROP TABLE t
+    """,
+    "missing values": """
+        CREATE TABLE t (p UInt8, a UInt32 DEFAULT p + 1, b String DEFAULT concat('x', toString(a)), c Nullable(UInt8) DEFAULT 3, d Nullable(UInt8), e Array(UInt8) DEFAULT [p], f UInt64, g LowCardinality(String), h Date) ENGINE = MergeTree ORDER BY p
+        INSERT INTO t VALUES (1, NULL, NULL, NULL, NULL, [], NULL, NULL, NULL)
+        INSERT INTO t VALUES (2, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT)
+        INSERT INTO t VALUES (3, 1 + 1, DEFAULT, 4, 5, [], 1, 'q', '2020-01-01'), (4, DEFAULT, 'b', DEFAULT, 5, [9], DEFAULT, 'r', DEFAULT)
+        INSERT INTO t SELECT 5, NULL, NULL, NULL, NULL, [1], NULL, NULL, NULL
+        INSERT INTO t SELECT NULL, 1, 'x', NULL, NULL, [1], 5, NULL, NULL
+        INSERT INTO t (p, e) VALUES (7, NULL)
+        INSERT INTO t (p, b) VALUES (NULL, NULL)
+        INSERT INTO t (p, f) SELECT number, if(number % 2, NULL, number) FROM numbers(20, 4)
+        INSERT INTO t (p, f) SELECT number, if(number % 2, NULL, number) FROM numbers(30, 4) SETTINGS insert_null_as_default = 0
+        INSERT INTO t (p, a) VALUES (8, null), (9, Default)
+        INSERT INTO t (p, a) VALUES (10, 'DEFAULT')
+        SELECT * FROM t ORDER BY ALL
+    """,
+    "definitions": """
+        CREATE TABLE t (a UInt8, b UInt8, l UInt16 ALIAS a + b, m UInt16 MATERIALIZED a * 2, INDEX i b TYPE minmax GRANULARITY 1, PROJECTION p (SELECT b, count() GROUP BY b)) ENGINE = MergeTree ORDER BY a SETTINGS index_granularity = 512
+        INSERT INTO t VALUES (1, 2), (3, 4)
+        ALTER TABLE t MODIFY SETTING index_granularity = 1024
+        ALTER TABLE t MODIFY SETTING max_parts_in_total = 7, parts_to_throw_insert = 5
+        ALTER TABLE t MODIFY SETTING nonsense = 7
+        ALTER TABLE t RESET SETTING parts_to_throw_insert
+        ALTER TABLE t RESET SETTING parts_to_throw_insert
+        ALTER TABLE t RESET SETTING nonsense
+        ALTER TABLE t RESET SETTING index_granularity
+        ALTER TABLE t ADD COLUMN x UInt8 ALIAS a + 1 AFTER a
+        ALTER TABLE t ADD COLUMN x UInt8 ALIAS a + 1 AFTER a
+        ALTER TABLE t ADD COLUMN IF NOT EXISTS x UInt8 ALIAS a + 1
+        ALTER TABLE t ADD COLUMN y UInt8 MATERIALIZED b + 1
+        ALTER TABLE t ADD COLUMN z UInt8 EPHEMERAL 3
+        ALTER TABLE t ADD COLUMN w UInt8 ALIAS nowhere + 1
+        ALTER TABLE t ADD COLUMN w UInt8 DEFAULT nowhere + 1
+        ALTER TABLE t ADD COLUMN w UInt8 DEFAULT NULL
+        !ALTER TABLE t ADD COLUMN v UInt8 DEFAULT z * 2
+        INSERT INTO t (a, b, z) VALUES (5, 6, 7)
+        INSERT INTO t (a, b) VALUES (6, 7)
+        SELECT a, x, b, y, l, m FROM t ORDER BY a
+        !ALTER TABLE t DROP COLUMN v
+        ALTER TABLE t DROP COLUMN b
+        ALTER TABLE t DROP COLUMN l
+        ALTER TABLE t DROP COLUMN x
+        ALTER TABLE t DROP COLUMN x
+        ALTER TABLE t DROP COLUMN IF EXISTS x
+        ALTER TABLE t MODIFY COLUMN l ALIAS a * 3
+        ALTER TABLE t ADD COLUMN l UInt16 ALIAS a * 3
+        ALTER TABLE t MODIFY COLUMN l UInt32 ALIAS a * 4
+        ALTER TABLE t COMMENT COLUMN l 'alias'
+        ALTER TABLE t RENAME COLUMN l TO k
+        SELECT k FROM t ORDER BY a
+        ALTER TABLE t RENAME COLUMN b TO bb
+        ALTER TABLE t ADD INDEX j a TYPE set(10) GRANULARITY 2
+        ALTER TABLE t ADD INDEX j a TYPE set(10) GRANULARITY 2
+        ALTER TABLE t ADD INDEX IF NOT EXISTS j a TYPE set(10)
+        ALTER TABLE t ADD INDEX k a TYPE minmax FIRST
+        ALTER TABLE t ADD INDEX k2 zz TYPE minmax AFTER k
+        ALTER TABLE t ADD INDEX k2 (a, lower(toString(b))) TYPE minmax AFTER k
+        ALTER TABLE t ADD INDEX k3 a TYPE minmax AFTER nothing
+        ALTER TABLE t DROP INDEX k
+        ALTER TABLE t DROP INDEX k
+        ALTER TABLE t DROP INDEX IF EXISTS k
+        !ALTER TABLE t MATERIALIZE INDEX j
+        ALTER TABLE t ADD PROJECTION q (SELECT a, sum(m) GROUP BY a)
+        ALTER TABLE t DROP PROJECTION q
+        ALTER TABLE t ADD CONSTRAINT n CHECK a < 100
+        ALTER TABLE t ADD CONSTRAINT n CHECK a < 100
+        ALTER TABLE t ADD CONSTRAINT IF NOT EXISTS n CHECK a < 100
+        ALTER TABLE t ADD CONSTRAINT n2 CHECK nowhere < 100
+        INSERT INTO t (a, b) VALUES (100, 1)
+        INSERT INTO t (a, b) VALUES (99, 1)
+        ALTER TABLE t DROP CONSTRAINT n
+        ALTER TABLE t DROP CONSTRAINT n
+        ALTER TABLE t DROP CONSTRAINT IF EXISTS n
+        INSERT INTO t (a, b) VALUES (100, 1)
+        SELECT * FROM t ORDER BY ALL
+        OPTIMIZE TABLE t FINAL
+        SELECT * FROM t ORDER BY ALL
+    """,
+    "creation": """
+        CREATE TABLE t (p UInt8, a UInt32, b String DEFAULT 'x', INDEX i a TYPE minmax) ENGINE = ReplacingMergeTree(a) PARTITION BY p PRIMARY KEY b ORDER BY (b, p) TTL toDate(a) + INTERVAL 100 YEAR SETTINGS index_granularity = 100 COMMENT 'cc'
+        CREATE TABLE t1 AS t
+        CREATE TABLE t1 AS t
+        CREATE TABLE IF NOT EXISTS t1 AS t
+        CREATE TABLE t2 AS t ENGINE = MergeTree ORDER BY p
+        CREATE TABLE t3 AS t ENGINE = MergeTree PARTITION BY a ORDER BY (b, a)
+        CREATE TABLE t4 ORDER BY (b, a, p) AS t
+        CREATE TABLE t5 AS t ORDER BY a
+        CREATE TABLE t6 AS t SETTINGS index_granularity = 5 COMMENT 'x'
+        CREATE TABLE t7 AS nothing
+        CREATE TABLE t8 ENGINE = MergeTree ORDER BY a EMPTY AS SELECT a, b FROM t
+        INSERT INTO t1 VALUES (1, 1, 'a'), (1, 2, 'a')
+        INSERT INTO t3 VALUES (1, 1, 'a'), (1, 2, 'a')
+        INSERT INTO t4 VALUES (1, 1, 'a'), (1, 2, 'a')
+        SELECT * FROM t1 ORDER BY ALL
+        SELECT * FROM t3 ORDER BY ALL
+        SELECT * FROM t4 ORDER BY ALL
+        SELECT count() FROM t8
+        SELECT name, engine, partition_key, sorting_key, primary_key, comment FROM system.tables WHERE database = currentDatabase() ORDER BY name
+        SELECT table, name, type, default_kind, default_expression FROM system.columns WHERE database = currentDatabase() ORDER BY ALL
+        CREATE TABLE u1 (a UInt8, c UInt8 DEFAULT zz) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE u2 (a UInt8, c UInt8 DEFAULT arrayJoin([1])) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE u3 (a UInt8, c UInt8 DEFAULT count()) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE u4 (a UInt8, c UInt8 DEFAULT (SELECT 1)) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE u5 (a UInt8, c UInt8 DEFAULT d, d UInt8 DEFAULT c) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE u6 (a UInt8, c UInt8 DEFAULT 'x') ENGINE = MergeTree ORDER BY a
+        CREATE TABLE u7 (a UInt8, c UInt8 DEFAULT toDate(a) + INTERVAL 1 DAY) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE u8 (a UInt8 DEFAULT 3, c UInt8 DEFAULT nofunc(a)) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE u9 (a UInt8, c UInt8, b UInt8 MATERIALIZED d, d UInt8 ALIAS a + 1) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE v1 (a UInt8, c LowCardinality(String) DEFAULT NULL) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE v2 (a UInt8, c Map(String, UInt8) DEFAULT NULL) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE v3 (a UInt8, c UInt8 NOT NULL DEFAULT NULL) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE v4 (a UInt8, c UInt8 ALIAS NULL) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE v5 (a UInt8, c UInt8 DEFAULT (NULL), d UInt8 DEFAULT if(a > 1, NULL, 5)) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE v6 (a UInt8, INDEX i zz TYPE minmax) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE v7 (a UInt8, CONSTRAINT c CHECK zz > 1) ENGINE = MergeTree ORDER BY a
+        INSERT INTO u7 (a) VALUES (1), (200)
+        INSERT INTO u9 (a, c) VALUES (1, 2)
+        INSERT INTO v1 (a) VALUES (1)
+        INSERT INTO v5 (a) VALUES (1)
+        SELECT *, toTypeName(c) FROM v1
+        SELECT *, toTypeName(c) FROM v5
+        SELECT a, b, c, d FROM u9
+        SELECT * FROM u7 ORDER BY a
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_does_the_same(name, server, database, tambour, tmp_path):
+    server.run(f"USE {database}")
+    wrong = []
+    for line in SCRIPTS[name].strip().splitlines():
+        is_only_theirs = line.strip().startswith("!")
+        statement = line.strip().removeprefix("!")
+        try:
+            theirs, told = server.rows(statement), ""
+        except RuntimeError as error:
+            theirs, told = None, str(error)
+        done = tambour.call("sql", "--database", tmp_path, "--write", "--yes", "--format", "tsv", "--no-header", statement)
+        says = done.stderr.decode(errors="replace").strip()
+        ours = done.stdout.decode("utf-8", "surrogateescape").splitlines() if done.returncode == 0 else None
+        if is_only_theirs:
+            if ours is not None or theirs is None:
+                wrong.append(f"{statement}: {says}, ClickHouse: {told}")
+        elif (ours is None) != (theirs is None):
+            wrong.append(f"{statement}: {says}, ClickHouse: {told or 'does it'}")
+        elif theirs and theirs != ours:
+            wrong.append(f"{statement}: {ours}, ClickHouse: {theirs}")
+    server.run("USE default")
+    assert not wrong, "\n".join(wrong)
