@@ -42,7 +42,7 @@ const LEFT: &[(&str, &str, usize)] = &[
     ("crates/tambour-record", "behind", 1),
     ("crates/tambour-sql", "are no", 1),
     ("crates/tambour-sql", "behind", 1),
-    ("crates/tambour-sql", "is no", 2),
+    ("crates/tambour-sql", "is no", 1),
     ("crates/tambour-sqlite", "behind", 2),
     ("crates/tambour-sqlite", "so many", 1),
     ("crates/tambour-storage", "is no", 1),

@@ -129,7 +129,7 @@ fn schema(error: &SchemaError) -> String {
         SchemaError::FieldNotFound { field, valid_fields } => {
             let mut names: Vec<&str> =
                 valid_fields.iter().map(|field| field.name.as_str()).collect();
-            // What nobody typed is no help.
+            // What nobody typed helps nobody.
             names.retain(|name| !name.starts_with('\u{1f}'));
             names.dedup();
             let more = names.len().saturating_sub(COLUMNS_MAX);

@@ -3,7 +3,7 @@
 //!
 //! The engine sorts floats by their bits: a NaN is beyond the infinity of its sign. So a comparison with a constant becomes a
 //! range that ends at an infinity, which filters can still be pushed down with, and is evaluated without looking for NaNs.
-//! What is no plain column is compared by [`Ieee`], so that no expression is written twice and grows with every nesting.
+//! What is not a plain column is compared by [`Ieee`], so that no expression is written twice and grows with every nesting.
 
 use super::beside::{
     between_integers, check_items, check_joined, in_one_unit, is_float_of, number, wide,

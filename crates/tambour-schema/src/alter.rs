@@ -159,9 +159,9 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
     let verb = verbs.into_iter().find(|verb| cursor.at_words(&[verb, "COLUMN"]));
     let Some(verb) = verb else {
         let start = cursor.peek().start;
-        cursor.next();
+        cursor.advance();
         if cursor.peek().kind == Kind::Word {
-            cursor.next();
+            cursor.advance();
         }
         return Err(refused(
             &format!("ALTER TABLE ... {}", cursor.since(start)),
@@ -306,7 +306,7 @@ pub fn renamed(text: &str, from: &str, to: &str) -> Result<Option<String>, Table
             result.push_str(&super::quoted_name(to));
             copied = token.end;
         }
-        cursor.next();
+        cursor.advance();
     }
     if copied == 0 {
         return Ok(None);

@@ -107,7 +107,7 @@ fn table_name(cursor: &mut Cursor) -> Result<(Option<String>, String), TableErro
             cursor.expect_text("a UUID in quotes")?;
         } else if cursor.take_words(&["ON", "CLUSTER"]) {
             if cursor.peek().kind == Kind::Text {
-                cursor.next();
+                cursor.advance();
             } else {
                 cursor.expect_name("the cluster's name")?;
             }
@@ -206,7 +206,7 @@ pub(super) fn column_of(
         let place = (name, word);
         column_clause(cursor, place, &mut clauses, &mut nullable, &mut is_key, is_end)?;
     }
-    if nullable == Some(false) && clauses.clauses.default.as_ref().is_some_and(is_null) {
+    if nullable == Some(false) && clauses.clauses.default.as_ref().is_some_and(|it| is_null(it)) {
         return Err(TableError::Definition {
             clause: format!("column `{name}`"),
             problem: "its DEFAULT is NULL, and it is NOT NULL".to_owned(),
@@ -259,15 +259,15 @@ pub(super) fn data_type_text<'a>(
     if start.kind != Kind::Word || clause_word(cursor).is_some() {
         return Err(cursor.expected(&format!("the type of column `{column}`")));
     }
-    cursor.next();
+    cursor.advance();
     while cursor.at_any_word(TYPE_WORDS) {
-        cursor.next();
+        cursor.advance();
     }
     if cursor.at_symbol("(") {
         cursor.balanced()?;
     }
     while cursor.at_any_word(TYPE_WORDS) {
-        cursor.next();
+        cursor.advance();
     }
     Ok(cursor.since(start.start))
 }
@@ -285,7 +285,7 @@ fn expand(column: &str, text: &str) -> Result<Vec<(String, String)>, TableError>
 }
 
 /// True for `NULL` and `(NULL)`.
-fn is_null(expression: &String) -> bool {
+fn is_null(expression: &str) -> bool {
     let is_around = |it: char| it.is_whitespace() || matches!(it, '(' | ')');
     expression.trim_matches(is_around).eq_ignore_ascii_case("null")
 }
@@ -296,7 +296,7 @@ pub(super) fn allow_nulls(definition: &mut TableDefinition) -> Result<(), TableE
         let is_default = column.clauses.kind == ColumnKind::Given;
         let data_type = &column.column.data_type;
         if !is_default
-            || !column.clauses.default.as_ref().is_some_and(is_null)
+            || !column.clauses.default.as_ref().is_some_and(|it| is_null(it))
             || data_type.is_nullable()
         {
             continue;
@@ -355,7 +355,7 @@ fn column_clause(
     is_key: &mut bool,
     is_end: fn(&Cursor) -> bool,
 ) -> Result<(), TableError> {
-    cursor.next();
+    cursor.advance();
     match word {
         "NULL" => *nullable = Some(true),
         "NOT" => {
@@ -539,7 +539,7 @@ impl OldSyntax {
             key = Expression::read_key(cursor).ok()?;
             cursor.expect_symbol(",").ok()?;
         }
-        let number = cursor.next();
+        let number = cursor.advance();
         let granularity = cursor.text(number).to_owned();
         let is_count = number.kind == Kind::Number && granularity.parse::<u64>().is_ok();
         let rest = if cursor.take_symbol(",") {
@@ -593,7 +593,7 @@ pub(super) fn setting(cursor: &mut Cursor) -> Result<(String, String), TableErro
     let value = match token.kind {
         Kind::Text => cursor.expect_text("a value")?,
         Kind::Number | Kind::Word => {
-            cursor.next();
+            cursor.advance();
             let value = cursor.text(token).to_owned();
             // `disk = disk(type = s3, …)` says where a server keeps the parts.
             if cursor.at_symbol("(") {
@@ -604,8 +604,8 @@ pub(super) fn setting(cursor: &mut Cursor) -> Result<(String, String), TableErro
             }
         }
         Kind::Symbol if cursor.at_symbol("-") => {
-            cursor.next();
-            cursor.next();
+            cursor.advance();
+            cursor.advance();
             cursor.since(token.start).to_owned()
         }
         _ => return Err(cursor.expected("a value")),

@@ -73,7 +73,7 @@ impl Expression {
     /// Reads what stands after `ORDER BY` or `PARTITION BY`: one expression, a tuple, or `tuple()`.
     pub(super) fn read_key(cursor: &mut Cursor) -> Result<Vec<Self>, TableError> {
         if cursor.at_word("tuple") && cursor.text(cursor.peek_ahead(1)) == "(" {
-            cursor.next();
+            cursor.advance();
             return Self::read_list(cursor);
         }
         if !cursor.at_symbol("(") {
@@ -160,7 +160,7 @@ impl Expression {
         if cursor.take_symbol("-") {
             let next = cursor.peek();
             if next.kind == Kind::Number {
-                cursor.next();
+                cursor.advance();
                 return Self::number(cursor, &format!("-{}", cursor.text(next)));
             }
             cursor.enter()?;
@@ -176,13 +176,13 @@ impl Expression {
         let token = cursor.peek();
         match token.kind {
             Kind::Number => {
-                cursor.next();
+                cursor.advance();
                 Self::number(cursor, cursor.text(token))
             }
             Kind::Text => Ok(Self::Literal(token::quote(&cursor.expect_text("a text")?, '\''))),
             Kind::Word if cursor.text(cursor.peek_ahead(1)) == "(" => Self::read_call(cursor),
             Kind::Word if cursor.at_any_word(&["true", "false"]) => {
-                cursor.next();
+                cursor.advance();
                 Ok(Self::Literal(cursor.text(token).to_ascii_lowercase()))
             }
             Kind::Word | Kind::Quoted => {

@@ -83,7 +83,7 @@ pub fn parse(text: &str) -> Result<Option<IndexDefinition>, TableError> {
     let start = cursor.peek().start;
     // A column may be called `type`.
     if !cursor.at_symbol("(") {
-        cursor.next();
+        cursor.advance();
     }
     cursor.skip_until(|cursor| cursor.at_word("TYPE"))?;
     let expression = cursor.since(start).trim().to_owned();
@@ -95,7 +95,7 @@ pub fn parse(text: &str) -> Result<Option<IndexDefinition>, TableError> {
     let arguments = inside.split(',').map(|it| it.trim().to_owned());
     let arguments = arguments.filter(|it| !it.is_empty()).collect();
     let granularity = if cursor.take_words(&["GRANULARITY"]) {
-        let token = cursor.next();
+        let token = cursor.advance();
         cursor.text(token).parse().ok().filter(|it| *it > 0)
     } else {
         Some(1)

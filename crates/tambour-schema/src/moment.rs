@@ -44,7 +44,7 @@ fn interval(cursor: &mut Cursor<'_>) -> Result<(Expression, &'static str), Table
     if !cursor.take_words(&["INTERVAL"]) {
         let word = cursor.text(cursor.peek()).strip_prefix("toInterval").unwrap_or_default();
         let Some(unit) = unit(word) else { return Err(cursor.expected("an interval")) };
-        cursor.next();
+        cursor.advance();
         return Ok((Expression::parse(cursor.balanced()?)?, unit));
     }
     if cursor.peek().kind == Kind::Text {
@@ -54,7 +54,7 @@ fn interval(cursor: &mut Cursor<'_>) -> Result<(Expression, &'static str), Table
         let named = if let Some(word) = words.next() {
             unit(word)
         } else {
-            let token = cursor.next();
+            let token = cursor.advance();
             unit(cursor.text(token))
         };
         let named = named.filter(|_| words.next().is_none());
@@ -64,6 +64,6 @@ fn interval(cursor: &mut Cursor<'_>) -> Result<(Expression, &'static str), Table
     let Some(unit) = unit(cursor.text(cursor.peek())) else {
         return Err(cursor.expected("a unit of time"));
     };
-    cursor.next();
+    cursor.advance();
     Ok((Expression::parse(count)?, unit))
 }

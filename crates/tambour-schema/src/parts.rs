@@ -143,15 +143,15 @@ fn literal(cursor: &mut Cursor) -> Result<Option<String>, TableError> {
     match token.kind {
         Kind::Text if sign.is_empty() => cursor.expect_text("a value").map(Some),
         Kind::Number => {
-            cursor.next();
+            cursor.advance();
             Ok(Some(format!("{sign}{}", cursor.text(token))))
         }
         Kind::Word if cursor.at_word("NULL") && sign.is_empty() => {
-            cursor.next();
+            cursor.advance();
             Ok(None)
         }
         Kind::Word if is_word && sign.is_empty() => {
-            cursor.next();
+            cursor.advance();
             Ok(Some(cursor.text(token).to_owned()))
         }
         _ => Err(cursor.expected("a number or a text in quotes")),

@@ -160,7 +160,7 @@ impl<'a> Cursor<'a> {
         self.tokens.get(self.at + count).copied().unwrap_or(end)
     }
     /// Takes the next token.
-    pub fn next(&mut self) -> Token {
+    pub fn advance(&mut self) -> Token {
         let token = self.peek();
         self.at = (self.at + 1).min(self.tokens.len().saturating_sub(1));
         token
@@ -214,7 +214,7 @@ impl<'a> Cursor<'a> {
     pub fn take_symbol(&mut self, symbol: &str) -> bool {
         let found = self.at_symbol(symbol);
         if found {
-            self.next();
+            self.advance();
         }
         found
     }
@@ -234,7 +234,7 @@ impl<'a> Cursor<'a> {
         if name.is_empty() {
             return Err(self.expected(what));
         }
-        self.next();
+        self.advance();
         Ok(name)
     }
     /// Takes a text in single quotes; its value.
@@ -243,7 +243,7 @@ impl<'a> Cursor<'a> {
         if token.kind != Kind::Text {
             return Err(self.expected(what));
         }
-        self.next();
+        self.advance();
         Ok(unquote(self.text(token)))
     }
     /// Takes the end, after a semicolon perhaps.
@@ -279,7 +279,7 @@ impl<'a> Cursor<'a> {
                 }
             }
             end = token.end;
-            self.next();
+            self.advance();
         }
         match open.pop() {
             Some(wanted) => Err(self.expected(&format!("`{wanted}`"))),

@@ -396,12 +396,11 @@ impl Draft {
                 *default = text;
             }
         }
-        let column = match unstored {
-            Some(at) => &mut self.definition.unstored[at],
-            None => {
-                let at = self.find("RENAME COLUMN", from)?;
-                &mut self.definition.columns[at]
-            }
+        let column = if let Some(at) = unstored {
+            &mut self.definition.unstored[at]
+        } else {
+            let at = self.find("RENAME COLUMN", from)?;
+            &mut self.definition.columns[at]
         };
         to.clone_into(&mut column.column.name);
         for name in self.given.iter_mut().filter(|name| *name == from) {

@@ -145,7 +145,8 @@ fn in_partition(tokens: &mut Vec<TokenWithSpan>, name: usize, mark: &str) {
         let span = tokens[name].span;
         let words = [Token::Whitespace(Whitespace::Space), Token::make_word(&alias, Some('"'))];
         let words = words.into_iter().map(|token| TokenWithSpan { token, span });
-        tokens.splice(name + 1..name + 1, words);
+        let after = name + 1;
+        tokens.splice(after..after, words);
     }
 }
 

@@ -13,7 +13,7 @@ use tambour_table::schema::{Check, TableDefinition};
 /// The constraints of a table, ready for rows.
 pub(super) struct Checks {
     table: String,
-    checks: Vec<Check>,
+    all: Vec<Check>,
     derived: Derived,
     /// Rows that were checked before.
     before: usize,
@@ -37,13 +37,13 @@ impl Checks {
         let steps = checks.iter().enumerate().map(step).collect::<Result<Vec<_>, SqlError>>()?;
         let columns = definition.plain_columns();
         let derived = Derived::new(session, &table, &columns, &[steps]).await?;
-        Ok(Some(Self { table, checks, derived, before: 0 }))
+        Ok(Some(Self { table, all: checks, derived, before: 0 }))
     }
 
     /// An error if a row of the batch, which has all columns of the table, breaks one of them.
     pub(super) async fn check(&mut self, batch: &RecordBatch) -> Result<(), SqlError> {
         let answers = self.derived.of(batch).await?;
-        for (number, check) in self.checks.iter().enumerate() {
+        for (number, check) in self.all.iter().enumerate() {
             let answers = answers.column(self.derived.place(&name(number))?);
             if let Some(row) = self.first_broken(check, answers)? {
                 return Err(SqlError::Violated {

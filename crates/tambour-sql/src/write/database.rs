@@ -14,7 +14,7 @@ use tambour_files::check_zones;
 use tambour_table::Table;
 use tambour_table::engine::Engine;
 use tambour_table::insert::{Existing, Insert, InsertOptions};
-use tambour_table::schema::{ColumnDefinition, Creation};
+use tambour_table::schema::{ColumnDefinition, Creation, Like, TableDefinition};
 use tambour_table::{catalog, check_fresh};
 
 impl Session {
@@ -44,25 +44,14 @@ impl Session {
         let name = definition.name.clone();
         check_database(definition.database.take().as_deref(), &name)?;
         if self.has_table(&name)? {
-            if is_optional {
-                return Ok(format!("table {name} is there already"));
-            }
-            if replaces {
-                return Err(SqlError::refused(
-                    format!("CREATE OR REPLACE TABLE {name}, which is there"),
-                    "the old table would be gone before the new one is complete; make one of another name, then DROP and RENAME",
-                ));
-            }
-            return Err(SqlError::Duplicate { name });
+            return if is_optional {
+                Ok(format!("table {name} is there already"))
+            } else {
+                Err(taken(name, replaces))
+            };
         }
         if let Some(like) = like {
-            check_database(like.database.as_deref(), &like.name)?;
-            let table = self.table_named(&like.name)?;
-            let Some(model) = table.definition() else {
-                let clause = format!("CREATE TABLE ... AS {}", like.name);
-                return Err(SqlError::refused(clause, "its definition is not known"));
-            };
-            definition = like.complete(definition, model);
+            definition = self.completed(definition, &like)?;
         }
         let mut source = match query {
             None => None,
@@ -82,12 +71,7 @@ impl Session {
         if is_empty {
             source = None;
         }
-        definition.check().map_err(of_table(&name))?;
-        Engine::of(&definition).map_err(of_table(&name))?;
-        check_fresh(&definition).map_err(of_table(&name))?;
-        check_zones(&definition.plain_columns()).map_err(of_rows(&name))?;
-        self.check_expressions(&definition, None).await?;
-        self.check_elements(&definition, &definition.clauses.elements).await?;
+        self.check_new(&definition).await?;
         let path = catalog::place_of(&database, &name).map_err(of_table(&name))?;
         let storage = tambour_storage::disk();
         let options = InsertOptions { existing: Existing::Refuse, ..self.insert_options() };
@@ -112,6 +96,34 @@ impl Session {
             None => format!("table {name} created"),
             Some(_) => format!("table {name} created, {} inserted", rows(written.rows)),
         })
+    }
+
+    /// A definition with what it does not say itself as another table has it.
+    fn completed(
+        &self,
+        definition: TableDefinition,
+        like: &Like,
+    ) -> Result<TableDefinition, SqlError> {
+        check_database(like.database.as_deref(), &like.name)?;
+        let table = self.table_named(&like.name)?;
+        match table.definition() {
+            Some(model) => Ok(like.complete(definition, model)),
+            None => Err(SqlError::refused(
+                format!("CREATE TABLE ... AS {}", like.name),
+                "its definition is not known",
+            )),
+        }
+    }
+
+    /// An error if ClickHouse would not make such a table, or rows could not be added to it here.
+    async fn check_new(&self, definition: &TableDefinition) -> Result<(), SqlError> {
+        let name = definition.name.as_str();
+        definition.check().map_err(of_table(name))?;
+        Engine::of(definition).map_err(of_table(name))?;
+        check_fresh(definition).map_err(of_table(name))?;
+        check_zones(&definition.plain_columns()).map_err(of_rows(name))?;
+        self.check_expressions(definition, None).await?;
+        self.check_elements(definition, &definition.clauses.elements).await
     }
 
     pub(super) fn drop_table(&self, name: &str, is_optional: bool) -> Result<String, SqlError> {
@@ -173,6 +185,17 @@ impl Session {
         registered.retain(|(other, _)| other != name);
         Ok(())
     }
+}
+
+/// An error for a table that is there.
+fn taken(name: String, replaces: bool) -> SqlError {
+    if replaces {
+        return SqlError::refused(
+            format!("CREATE OR REPLACE TABLE {name}, which is there"),
+            "the old table would be gone before the new one is complete; make one of another name, then DROP and RENAME",
+        );
+    }
+    SqlError::Duplicate { name }
 }
 
 fn check_database(database: Option<&str>, table: &str) -> Result<(), SqlError> {

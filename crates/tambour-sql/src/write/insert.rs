@@ -52,16 +52,7 @@ impl Session {
                 (given, opened)
             }
             Rows::Query(query) => {
-                let source = match literals::of(query) {
-                    Some(literals) => Source::Literals(literals, 0),
-                    None => match literals::runs(query) {
-                        Some(runs) => Source::Runs(Box::new(self.computed(runs).await?)),
-                        None => {
-                            let execution = self.query_of(query).await?.execute().await?;
-                            Source::Query(Box::new(execution), takes_nulls(query))
-                        }
-                    },
-                };
+                let source = self.source(query).await?;
                 (given(definition, columns, Some(source.width()))?, source)
             }
         };
@@ -71,6 +62,18 @@ impl Session {
         let columns = (definition, given.as_slice());
         let written = self.store(name, insert, table.path(), columns, &mut source).await?;
         Ok(format!("{} inserted", rows(written.rows)))
+    }
+
+    /// Where the rows of a query come from: literals are read as the types of their columns.
+    async fn source(&self, query: &Query) -> Result<Source, SqlError> {
+        if let Some(literals) = literals::of(query) {
+            return Ok(Source::Literals(literals, 0));
+        }
+        if let Some(runs) = literals::runs(query) {
+            return Ok(Source::Runs(Box::new(self.computed(runs).await?)));
+        }
+        let execution = self.query_of(query).await?.execute().await?;
+        Ok(Source::Query(Box::new(execution), takes_nulls(query)))
     }
 
     /// Begins to compute what is not a literal.
@@ -96,7 +99,7 @@ impl Session {
             };
             begun.push_back((run, execution));
         }
-        Ok(Runs { width, runs: begun, batches: 0 })
+        Ok(Runs { width, left: begun, batches: 0 })
     }
 
     /// Stores the rows of a source, whose values go to the columns `given`; commits all of them or none.
@@ -168,14 +171,14 @@ pub(super) enum Source {
 pub(super) struct Runs {
     width: usize,
     /// Those that are left.
-    runs: VecDeque<(Run, Option<Execution>)>,
+    left: VecDeque<(Run, Option<Execution>)>,
     /// How many batches of the first one were taken, if it is literals alone.
     batches: usize,
 }
 
 impl Runs {
     async fn next(&mut self) -> Result<Option<Piece>, SqlError> {
-        while let Some((run, execution)) = self.runs.front_mut() {
+        while let Some((run, execution)) = self.left.front_mut() {
             let batch = match execution {
                 Some(execution) => match execution.next().await? {
                     Some(computed) => Some((beside(run, &computed)?, Vec::new())),
@@ -186,7 +189,7 @@ impl Runs {
             if batch.is_some() {
                 return Ok(batch);
             }
-            self.runs.pop_front();
+            self.left.pop_front();
             self.batches = 0;
         }
         Ok(None)

@@ -208,7 +208,7 @@ fn parse(text: &str) -> Result<(String, Vec<String>), TableError> {
                 cursor.expect_symbol(")")?;
             } else if cursor.peek().kind == Kind::Text {
                 // Where servers meet.
-                cursor.next();
+                cursor.advance();
             } else if matches!(cursor.peek().kind, Kind::Word | Kind::Quoted) {
                 columns.push(cursor.expect_name("a column")?);
             } else {

@@ -46,7 +46,7 @@ fn left(
 ) -> Vec<u32> {
     let columns = definition.plain_columns();
     let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
-    let key = Arc::new(Key::new(&sorting_key(&definition), &columns, &schema).unwrap());
+    let key = Arc::new(Key::new(&sorting_key(definition), &columns, &schema).unwrap());
     let engine = Engine::of(definition).unwrap();
     let is_sign = columns[2].data_type.to_string() == "Int8";
     let sorted = |rows: &Vec<Row>| {

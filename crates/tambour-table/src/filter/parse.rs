@@ -151,7 +151,7 @@ fn side(cursor: &mut Cursor<'_>) -> Result<Side, TableError> {
     let token = cursor.peek();
     match token.kind {
         Kind::Number => {
-            cursor.next();
+            cursor.advance();
             Ok(Side::Literal(Literal::Number(format!("{sign}{}", cursor.text(token)))))
         }
         _ if !sign.is_empty() => Err(cursor.expected("a number")),
