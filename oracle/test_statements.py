@@ -59,6 +59,22 @@ SCRIPTS = {
         INSERT INTO t (p, a) VALUES (10, 'DEFAULT')
         SELECT * FROM t ORDER BY ALL
     """,
+    "materialized": """
+        CREATE TABLE t (p UInt8, a UInt32, b String, m UInt32 MATERIALIZED a * 2 + p, n String MATERIALIZED concat(b, toString(m)), o UInt8 MATERIALIZED p, l UInt32 ALIAS m + 1, q Array(UInt32) MATERIALIZED arrayMap(x -> x + p, [1, a])) ENGINE = MergeTree ORDER BY p SETTINGS index_granularity = 4
+        INSERT INTO t (p, a, b) SELECT number, number * 3, 'b' FROM numbers(10)
+        ALTER TABLE t UPDATE a = a + 1 WHERE p < 3
+        ALTER TABLE t UPDATE b = concat(b, '!'), a = 100 WHERE p = 4
+        ALTER TABLE t UPDATE b = 'z' WHERE m > 200
+        ALTER TABLE t UPDATE a = toUInt8(a * 2), b = upper(b) WHERE p IN (6, 7)
+        ALTER TABLE t UPDATE m = 1 WHERE 1
+        ALTER TABLE t UPDATE l = 1 WHERE 1
+        SELECT *, m, n, o, l, q FROM t ORDER BY p
+        OPTIMIZE TABLE t FINAL
+        SELECT *, m, n, o, l, q FROM t ORDER BY p
+        CREATE TABLE u (p UInt8, a UInt32, q Array(UInt32) MATERIALIZED arrayMap(a -> a + p, [1, a])) ENGINE = MergeTree ORDER BY p
+        INSERT INTO u VALUES (1, 2)
+        !ALTER TABLE u UPDATE a = a + 1 WHERE 1
+    """,
     "definitions": """
         CREATE TABLE t (a UInt8, b UInt8, l UInt16 ALIAS a + b, m UInt16 MATERIALIZED a * 2, INDEX i b TYPE minmax GRANULARITY 1, PROJECTION p (SELECT b, count() GROUP BY b)) ENGINE = MergeTree ORDER BY a SETTINGS index_granularity = 512
         INSERT INTO t VALUES (1, 2), (3, 4)

@@ -70,7 +70,7 @@ mod written;
 
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::ast::{FormatClause, Query, Statement as Sql};
+use datafusion::sql::sqlparser::ast::{Expr, FormatClause, Query, Statement as Sql};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use grammar::Grammar;
@@ -178,6 +178,13 @@ pub fn parse_query(text: &str) -> Result<Query, DialectError> {
     let query =
         parsed.and_then(|mut parser| parser.parse_query()).map_err(DataFusionError::from)?;
     Ok(*query)
+}
+
+/// An expression of ours, which is not rewritten yet.
+pub fn parse_expression(text: &str) -> Result<Expr, DialectError> {
+    let tokens = lexical::tokens(text)?;
+    let parsed = Parser::new(&Grammar).with_tokens_with_locations(tokens).parse_expr();
+    Ok(parsed.map_err(DataFusionError::from)?)
 }
 
 /// A query that was taken out of a statement.

@@ -239,10 +239,8 @@ fn leave_out(options: &mut WildcardAdditionalOptions, name: &str) {
 
 /// The names in an expression, those of columns among them; those of a Nested's columns have a dot.
 pub fn columns_of(expression: &str) -> Result<BTreeSet<String>, DialectError> {
-    let tokens = super::lexical::tokens(expression)?;
-    let parsed = Parser::new(&Grammar).with_tokens_with_locations(tokens).parse_expr();
     let mut names = Names::default();
-    let _ = walk(&parsed.map_err(DataFusionError::from)?, &mut names);
+    let _ = walk(&super::parse_expression(expression)?, &mut names);
     Ok(names.found)
 }
 

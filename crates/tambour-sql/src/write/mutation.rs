@@ -18,8 +18,12 @@ use arrow::compute::{cast, filter_record_batch, interleave};
 use arrow::datatypes::{DataType, Schema, UInt64Type};
 use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, SelectItem, SetExpr};
-use std::collections::VecDeque;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, LambdaFunctionParameter, OneOrManyWithParens, Query, SelectItem, SetExpr,
+    visit_expressions_mut,
+};
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use tambour_dialect::{self as dialect, Change};
 use tambour_files::Handed;
@@ -27,7 +31,7 @@ use tambour_part::types::{Column, Strings};
 use tambour_table::Table;
 use tambour_table::engine::Engine;
 use tambour_table::rewrite::{PartDraft, Rewrite};
-use tambour_table::schema::{ColumnKind, TableDefinition};
+use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition};
 
 /// The name of the part of a table that is looked at; nobody types it. Changes of one table wait for each other, changes of
 /// several need not: each has a name of its own.
@@ -78,8 +82,9 @@ impl Session {
         let mut rewrite =
             Rewrite::begin_mutation(place.0, place.1, change.words(), command, options)
                 .map_err(&error)?;
-        let targets = targets(rewrite.definition(), assignments)?;
-        let query = query(&change.table, assignments, condition)?;
+        let assignments = with_materialized(rewrite.definition(), assignments)?;
+        let targets = targets(rewrite.definition(), &assignments)?;
+        let query = query(&change.table, &assignments, condition)?;
         let (mut count, mut touched) = (0, 0);
         let asked = match partition {
             Some(partition) => partition_parts(&change.table, rewrite.table(), partition)?,
@@ -175,18 +180,119 @@ pub(super) fn write(
     if batch.num_rows() == 0 { Ok(()) } else { draft.write(batch) }
 }
 
+/// The assignments, and those of the MATERIALIZED columns that read what changes: they are computed from the new values.
+fn with_materialized(
+    definition: &TableDefinition,
+    assignments: &[(String, Expr)],
+) -> Result<Vec<(String, Expr)>, SqlError> {
+    let mut all = assignments.to_vec();
+    let mut waiting = Vec::new();
+    let computed = |it: &&ColumnDefinition| it.clauses.kind == ColumnKind::Materialized;
+    for column in definition.columns.iter().filter(computed) {
+        let name = &column.column.name;
+        if all.iter().any(|(assigned, _)| assigned == name) {
+            return Err(SqlError::refused(
+                format!("UPDATE of the column {name:?}"),
+                "it is MATERIALIZED: its values are computed",
+            ));
+        }
+        let expression = column.clauses.default.as_deref().unwrap_or_default();
+        waiting.push((
+            name,
+            &column.column.data_type,
+            expression,
+            dialect::columns_of(expression)?,
+        ));
+    }
+    let mut changed: BTreeSet<&String> = assignments.iter().map(|(name, _)| name).collect();
+    let mut before = 0;
+    while before < changed.len() {
+        before = changed.len();
+        for (name, .., reads) in &waiting {
+            if changed.iter().any(|it| reads.contains(*it)) {
+                changed.insert(name);
+            }
+        }
+    }
+    waiting.retain(|(name, ..)| changed.contains(name));
+    // What a column gets is of its type, whatever was computed.
+    let typed = |(name, value): &(String, Expr)| {
+        let column = definition.columns.iter().find(|it| it.column.name == *name)?;
+        let cast = format!("CAST(value AS {})", column.column.data_type);
+        let new = [("value".to_owned(), value.clone())];
+        Some(
+            dialect::parse_expression(&cast)
+                .map_err(SqlError::from)
+                .and_then(|cast| Ok((name.clone(), with_new_values(name, cast, &new)?))),
+        )
+    };
+    let mut new = assignments.iter().filter_map(typed).collect::<Result<Vec<_>, _>>()?;
+    // Each after those that it reads.
+    while let Some(at) = waiting
+        .iter()
+        .position(|(.., reads)| !waiting.iter().any(|(other, ..)| reads.contains(*other)))
+    {
+        let (name, data_type, expression, _) = waiting.remove(at);
+        let value = dialect::parse_expression(&format!("CAST({expression} AS {data_type})"))?;
+        let value = with_new_values(name, value, &new)?;
+        new.push((name.clone(), value.clone()));
+        all.push((name.clone(), value));
+    }
+    Ok(all)
+}
+
+/// The expression of a column over the new values.
+fn with_new_values(
+    column: &str,
+    mut value: Expr,
+    assignments: &[(String, Expr)],
+) -> Result<Expr, SqlError> {
+    let is_hidden = |param: &LambdaFunctionParameter| {
+        assignments.iter().any(|(column, _)| *column == param.name.value)
+    };
+    let found = visit_expressions_mut(&mut value, |inner| {
+        let params: &[LambdaFunctionParameter] = match &*inner {
+            Expr::Lambda(lambda) => match &lambda.params {
+                OneOrManyWithParens::One(param) => std::slice::from_ref(param),
+                OneOrManyWithParens::Many(params) => params,
+            },
+            _ => &[],
+        };
+        if params.iter().any(is_hidden) {
+            return ControlFlow::Break(());
+        }
+        if let Some(new) = new_value(inner, assignments) {
+            *inner = Expr::Nested(Box::new(new.clone()));
+        }
+        ControlFlow::Continue(())
+    });
+    match found {
+        ControlFlow::Continue(()) => Ok(value),
+        ControlFlow::Break(()) => Err(SqlError::refused(
+            format!("UPDATE of what the MATERIALIZED column {column:?} reads"),
+            "a parameter of a lambda in it has the name of a column that changes",
+        )),
+    }
+}
+
+/// The new value of the column that an expression is.
+fn new_value<'a>(expr: &Expr, assignments: &'a [(String, Expr)]) -> Option<&'a Expr> {
+    let name = match expr {
+        Expr::Identifier(name) => name.value.clone(),
+        Expr::CompoundIdentifier(parts) => {
+            let parts: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+            parts.join(".")
+        }
+        _ => return None,
+    };
+    assignments.iter().find(|(column, _)| *column == name).map(|(_, value)| value)
+}
+
 /// The columns that get values, and where they are in the table.
 fn targets(
     definition: &TableDefinition,
     assignments: &[(String, Expr)],
 ) -> Result<Vec<(usize, Column)>, SqlError> {
-    let computed = definition.columns.iter().find(|it| it.clauses.kind == ColumnKind::Materialized);
-    if let Some(column) = computed.filter(|_| !assignments.is_empty()) {
-        return Err(SqlError::refused(
-            format!("UPDATE of a table with MATERIALIZED columns, like {:?}", column.column.name),
-            "they would have to be computed again: delete the rows and insert them again",
-        ));
-    }
     let keys = definition.order_by.iter().chain(&definition.partition_by);
     // A sign or a version is as good as a key; only ClickHouse knows it of some engines.
     let engine = Engine::of(definition).unwrap_or(Engine::Plain);
