@@ -156,6 +156,11 @@ SCRIPTS = {
         SELECT * FROM t3 ORDER BY ALL
         SELECT * FROM t4 ORDER BY ALL
         SELECT count() FROM t8
+        RENAME TABLE t1 TO t9, t8 TO t1
+        SELECT * FROM t9 ORDER BY ALL
+        DROP TABLE t1, t3 SYNC
+        DROP TABLE IF EXISTS t1, t3
+        DROP TABLE t1, t3
         SELECT name, engine, partition_key, sorting_key, primary_key, comment FROM system.tables WHERE database = currentDatabase() ORDER BY name
         SELECT table, name, type, default_kind, default_expression FROM system.columns WHERE database = currentDatabase() ORDER BY ALL
         CREATE TABLE u1 (a UInt8, c UInt8 DEFAULT zz) ENGINE = MergeTree ORDER BY a

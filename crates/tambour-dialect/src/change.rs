@@ -8,8 +8,8 @@ use crate::DialectError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, ObjectName, ObjectNamePart,
-    ObjectType, Query, Statement as Sql, TableFactor, TableObject, TableWithJoins, Truncate,
-    Update,
+    ObjectType, Query, RenameTable, Statement as Sql, TableFactor, TableObject, TableWithJoins,
+    Truncate, Update,
 };
 use words::{MUTATION, PARTITION};
 pub(super) use words::{arrange, first};
@@ -78,12 +78,14 @@ pub enum Action {
         /// Which.
         to: String,
     },
+    /// The same to further tables, one after another.
+    Several(Vec<Change>),
 }
 
 impl Change {
     /// The words that the statement begins with.
     pub fn words(&self) -> &'static str {
-        match self.action {
+        match &self.action {
             Action::Insert { .. } | Action::Load { .. } => "INSERT",
             Action::Delete { .. } => "DELETE",
             Action::Update { .. } => "UPDATE",
@@ -91,6 +93,7 @@ impl Change {
             Action::Optimize { .. } => "OPTIMIZE TABLE",
             Action::Drop { .. } => "DROP TABLE",
             Action::Rename { .. } => "RENAME TABLE",
+            Action::Several(changes) => changes.first().map_or("", Self::words),
         }
     }
 }
@@ -114,20 +117,28 @@ pub(super) fn of(statement: &Statement) -> Result<Option<Change>, DialectError> 
             Change { table: table_name(name)?, action: Action::Optimize { partition } }
         }
         Sql::Drop { object_type: ObjectType::Table, if_exists, names, .. } => {
-            let [name] = names.as_slice() else {
-                return Err(refused("DROP of several tables", "name one table"));
-            };
-            Change { table: table_name(name)?, action: Action::Drop { is_optional: *if_exists } }
+            let action = Action::Drop { is_optional: *if_exists };
+            let change =
+                |name: &ObjectName| Ok(Change { table: table_name(name)?, action: action.clone() });
+            several(names.iter().map(change).collect::<Result<_, DialectError>>()?)
         }
         Sql::RenameTable(renamed) => {
-            let [only] = renamed.as_slice() else {
-                return Err(refused("RENAME of several tables", "name one table and its new name"));
+            let change = |it: &RenameTable| {
+                let action = Action::Rename { to: table_name(&it.new_name)? };
+                Ok(Change { table: table_name(&it.old_name)?, action })
             };
-            let to = table_name(&only.new_name)?;
-            Change { table: table_name(&only.old_name)?, action: Action::Rename { to } }
+            several(renamed.iter().map(change).collect::<Result<_, DialectError>>()?)
         }
         _ => return Ok(None),
     }))
+}
+
+/// One change of those of one kind.
+fn several(mut changes: Vec<Change>) -> Change {
+    match changes.len() {
+        1 => changes.remove(0),
+        _ => Change { table: String::new(), action: Action::Several(changes) },
+    }
 }
 
 fn of_insert(insert: &Insert) -> Result<Change, DialectError> {

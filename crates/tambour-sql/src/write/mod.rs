@@ -48,6 +48,13 @@ impl Session {
         match &change.action {
             Action::Drop { is_optional } => return self.drop_table(&change.table, *is_optional),
             Action::Rename { to } => return self.rename_table(&change.table, to),
+            Action::Several(changes) => {
+                let mut told = Vec::new();
+                for change in changes {
+                    told.push(Box::pin(self.change(change)).await?);
+                }
+                return Ok(told.join("; "));
+            }
             _ => {}
         }
         let is_there = |table: &str| self.tables().iter().any(|(other, _)| other == table);
@@ -76,8 +83,8 @@ impl Session {
             Action::Optimize { partition } => {
                 self.optimize(&change.table, &table, partition.as_deref())?
             }
-            // Both are done above, since the table is not there afterwards.
-            Action::Drop { .. } | Action::Rename { .. } => String::new(),
+            // These are done above, since the table is not there afterwards.
+            Action::Drop { .. } | Action::Rename { .. } | Action::Several(_) => String::new(),
         };
         self.renew(&change.table, table)?;
         Ok(told)
