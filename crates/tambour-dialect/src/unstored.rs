@@ -197,8 +197,37 @@ fn with_places(factor: &mut TableFactor, queries: &Catalog) -> Result<bool, Dial
     Ok(merged::stands_in(PLACES, name, alias, queries))
 }
 
-/// `t` becomes `(SELECT a, b, a + b AS c FROM t) AS t`.
+/// `t` becomes `(SELECT a, b, a + b AS c FROM t) AS t`; columns that read others that are computed stand around these.
 fn computed(
+    factor: &mut TableFactor,
+    alias: &Ident,
+    columns: &[String],
+    aliases: &[Alias],
+) -> Result<(), DialectError> {
+    let reads = |(_, sql): &Alias| super::parse_expression(sql).map(|it| names_in(&it));
+    let reads = aliases.iter().map(reads).collect::<Result<Vec<_>, _>>()?;
+    let mut columns = columns.to_vec();
+    let mut waiting: Vec<(&Alias, BTreeSet<String>)> = aliases.iter().zip(reads).collect();
+    while !waiting.is_empty() {
+        let names: Vec<String> = waiting.iter().map(|((name, _), _)| name.clone()).collect();
+        let is_ready = |reads: &BTreeSet<String>| !names.iter().any(|name| reads.contains(name));
+        let (ready, left): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|(_, reads)| is_ready(reads));
+        if ready.is_empty() {
+            return Err(refused(
+                format!("the ALIAS columns {}", names.join(", ")),
+                "they need each other",
+            ));
+        }
+        let ready: Vec<Alias> = ready.into_iter().map(|(alias, _)| alias.clone()).collect();
+        around(factor, alias, &columns, &ready)?;
+        columns.extend(ready.into_iter().map(|(name, _)| name));
+        waiting = left;
+    }
+    Ok(())
+}
+
+fn around(
     factor: &mut TableFactor,
     alias: &Ident,
     columns: &[String],
@@ -239,9 +268,13 @@ fn leave_out(options: &mut WildcardAdditionalOptions, name: &str) {
 
 /// The names in an expression, those of columns among them; those of a Nested's columns have a dot.
 pub fn columns_of(expression: &str) -> Result<BTreeSet<String>, DialectError> {
+    super::parse_expression(expression).map(|it| names_in(&it))
+}
+
+fn names_in(expression: &Expr) -> BTreeSet<String> {
     let mut names = Names::default();
-    let _ = walk(&super::parse_expression(expression)?, &mut names);
-    Ok(names.found)
+    let _ = walk(expression, &mut names);
+    names.found
 }
 
 /// All names of columns in a query, and in those inside.

@@ -204,7 +204,9 @@ impl Input {
             self.pieces.push(piece);
         }
         let readings = match &self.options.columns {
-            Some(columns) => self.sheet.given(columns, self.options.exact),
+            Some(columns) => {
+                self.sheet.given(columns, self.options.exact, self.options.as_clickhouse)
+            }
             None => self.usual(self.sheet.decide(&self.texts)),
         };
         if readings.is_empty() {

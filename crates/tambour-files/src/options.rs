@@ -59,6 +59,9 @@ pub struct ReadOptions {
     pub header: Option<bool>,
     /// What separates the fields of CSV; detected if not given.
     pub delimiter: Option<u8>,
+    /// Read fields of CSV and TSV as ClickHouse's formats do: only `\N` is NULL, and nothing between two commas; blanks around a
+    /// field of CSV without quotes do not count. Otherwise `NA`, `null` and their like are NULL too, where a column is not text.
+    pub as_clickhouse: bool,
     /// Leave out columns of the file that are not among `columns` (otherwise they are an error).
     pub skip_unknown_columns: bool,
     /// Bytes of the input (all files together) from which types are inferred first.
@@ -78,6 +81,7 @@ impl Default for ReadOptions {
             record_bytes_max: RECORD_BYTES_MAX,
             header: None,
             delimiter: None,
+            as_clickhouse: false,
             skip_unknown_columns: false,
             sample_bytes: SAMPLE_BYTES,
             threads: 1,

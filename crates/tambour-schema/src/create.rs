@@ -362,6 +362,14 @@ fn column_clause(
             cursor.expect_words(&["NULL"])?;
             *nullable = Some(false);
         }
+        "DEFAULT" | "MATERIALIZED" | "ALIAS" | "EPHEMERAL"
+            if column.clauses.default.is_some() || column.clauses.kind != ColumnKind::Given =>
+        {
+            return Err(TableError::Definition {
+                clause: format!("column `{name}`"),
+                problem: format!("{word} beside {}", column.clauses.kind.word()),
+            });
+        }
         "DEFAULT" => column.clauses.default = Some(clause_text(cursor, "an expression", is_end)?),
         "MATERIALIZED" | "ALIAS" => {
             let is_alias = word == "ALIAS";

@@ -38,7 +38,7 @@ use tambour_scan::provider::TambourTable;
 use tambour_scan::scan_options::ScanOptions;
 use tambour_table::Table;
 use tambour_table::schema::expression::Expression;
-use tambour_table::schema::{ColumnDefinition, ColumnKind};
+use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition};
 
 /// How a session runs its queries.
 #[derive(Clone, Debug)]
@@ -273,13 +273,19 @@ impl Session {
         let prepared = dialect::prepare_query(query, &self.catalog())?;
         self.planned(prepared, "").await
     }
-    /// The same with one table more.
+    /// The same with one table more, whose ALIAS columns are those of a definition.
     pub(crate) async fn query_with(
         &self,
         query: &Ast,
         (table, columns): (String, Vec<String>),
+        definition: Option<&TableDefinition>,
     ) -> Result<Query, SqlError> {
         let mut catalog = self.catalog();
+        let aliases = definition.map_or(&[][..], |it| it.unstored.as_slice());
+        let aliases: Vec<(String, String)> = aliases.iter().filter_map(alias).collect();
+        if !aliases.is_empty() {
+            catalog.aliases.insert(table.clone(), aliases);
+        }
         catalog.insert(table, columns);
         self.planned(dialect::prepare_query(query, &catalog)?, "").await
     }

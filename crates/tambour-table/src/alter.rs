@@ -9,6 +9,7 @@ mod elements;
 use super::complete::Completion;
 use super::conform::{conform, is_same_data};
 use super::fill::Fill;
+use super::fresh::check_codec_of;
 use super::widen::widens;
 use crate::TableError;
 use crate::schema::alter::{
@@ -83,6 +84,13 @@ impl Altered {
         let Draft { definition: after, origins, given, added } = draft;
         after.check()?;
         check_defaults(&after, &given)?;
+        for column in &after.columns {
+            if let Some(codec) = &column.codec
+                && !before.columns.contains(column)
+            {
+                check_codec_of(&column.column, codec)?;
+            }
+        }
         // What cannot be read again would shut everybody out of the table.
         TableDefinition::parse(&after.to_string())?;
         let altered = Self { before: before.clone(), after, origins, added };

@@ -7,7 +7,7 @@ use crate::schema::expression::Expression;
 use crate::schema::{TableDefinition, similar_setting};
 use std::collections::HashSet;
 use tambour_codec::spec::CodecSpec;
-use tambour_part::types::DataType;
+use tambour_part::types::{Column, DataType};
 use tambour_part::write::check_codec;
 
 /// Kinds of skip indexes that ClickHouse has or had.
@@ -30,9 +30,7 @@ const INDEX_KINDS: [&str; 12] = [
 pub fn check_fresh(definition: &TableDefinition) -> Result<(), TableError> {
     for column in &definition.columns {
         let codec = column.codec.clone().unwrap_or_else(CodecSpec::lz4);
-        check_codec(&column.column, &codec).map_err(|error| {
-            wrong(format!("column `{}`", column.column.name), error.to_string())
-        })?;
+        check_codec_of(&column.column, &codec)?;
     }
     check_indexes(definition)?;
     check_ttl(definition)?;
@@ -48,6 +46,16 @@ pub fn check_fresh(definition: &TableDefinition) -> Result<(), TableError> {
         }
     }
     Ok(())
+}
+
+/// An error if a codec does not suit a column, or is none.
+pub(crate) fn check_codec_of(column: &Column, codec: &CodecSpec) -> Result<(), TableError> {
+    check_codec(column, codec).map_err(|error| {
+        let deepest =
+            std::iter::successors(Some(&error as &dyn std::error::Error), |it| it.source());
+        let told = deepest.last().map(ToString::to_string).unwrap_or_default();
+        wrong(format!("CODEC({codec}) of the column `{}`", column.name), told)
+    })
 }
 
 fn check_indexes(definition: &TableDefinition) -> Result<(), TableError> {

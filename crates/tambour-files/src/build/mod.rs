@@ -60,7 +60,7 @@ pub(crate) trait Build: Send {
         let mut scratch = Vec::new();
         for row in 0..cells.rows() {
             let field = cells.field(row);
-            let outcome = if field.is_null(any_text, cells.empty_is_null) {
+            let outcome = if cells.is_null(&field, any_text) {
                 self.null()
             } else if literals && field.has_backslashes() {
                 self.text(field.raw)

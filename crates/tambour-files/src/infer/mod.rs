@@ -29,6 +29,8 @@ pub(crate) struct Reading {
     /// No moment, also inside of other values, may have a finer fraction of a second than its type, however finely it is
     /// written.
     pub(crate) exact: bool,
+    /// As in [`crate::ReadOptions::as_clickhouse`].
+    pub(crate) as_clickhouse: bool,
 }
 
 impl Reading {
@@ -41,6 +43,7 @@ impl Reading {
             inferred: false,
             whole: false,
             exact: false,
+            as_clickhouse: false,
         }
     }
 }

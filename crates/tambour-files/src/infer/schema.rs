@@ -91,6 +91,7 @@ impl Sheet {
                 inferred: true,
                 whole: false,
                 exact: false,
+                as_clickhouse: false,
             }
         };
         self.names.iter().zip(&self.columns).map(reading).collect()
@@ -147,7 +148,12 @@ impl Sheet {
 
     /// Given columns, with what only the values can say.
     /// With `exact`, moments with a finer fraction of a second than their type has are refused.
-    pub(crate) fn given(&self, columns: &[Column], exact: bool) -> Vec<Reading> {
+    pub(crate) fn given(
+        &self,
+        columns: &[Column],
+        exact: bool,
+        as_clickhouse: bool,
+    ) -> Vec<Reading> {
         let reading = |column: &Column| {
             let seen =
                 self.index.get(&column.name).and_then(|&at| self.columns[at].fields.as_ref());
@@ -163,6 +169,7 @@ impl Sheet {
                 inferred: false,
                 whole: exact && self.has_fractions(column),
                 exact,
+                as_clickhouse,
             }
         };
         columns.iter().map(reading).collect()

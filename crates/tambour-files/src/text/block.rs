@@ -1,6 +1,7 @@
 //! A run of records of a text file, split into fields but not yet converted.
 
 use crate::error::{Reject, Spot};
+use crate::infer::Reading;
 use crate::infer::class::is_marker;
 use crate::literal::unescape;
 use std::path::PathBuf;
@@ -86,8 +87,9 @@ impl Block {
     }
 
     /// One column of the records.
-    pub(crate) fn cells(&self, index: usize, empty_is_null: bool) -> Cells<'_> {
-        Cells { block: self, index, empty_is_null }
+    pub(crate) fn cells(&self, index: usize, reading: &Reading) -> Cells<'_> {
+        let Reading { empty_is_null, as_clickhouse, .. } = *reading;
+        Cells { block: self, index, empty_is_null, as_clickhouse }
     }
 }
 
@@ -151,6 +153,11 @@ impl<'a> Field<'a> {
             raw => !text && is_marker(raw.trim_ascii()),
         }
     }
+
+    /// The same by the rules of ClickHouse's formats.
+    fn is_null_there(&self) -> bool {
+        !self.quoted && (self.raw == b"\\N" || self.raw.is_empty() && self.escape == Escape::Quotes)
+    }
 }
 
 /// One column of a block.
@@ -158,7 +165,8 @@ impl<'a> Field<'a> {
 pub(crate) struct Cells<'a> {
     block: &'a Block,
     index: usize,
-    pub(crate) empty_is_null: bool,
+    empty_is_null: bool,
+    as_clickhouse: bool,
 }
 
 impl<'a> Cells<'a> {
@@ -168,6 +176,24 @@ impl<'a> Cells<'a> {
 
     #[inline]
     pub(crate) fn field(&self, row: usize) -> Field<'a> {
-        self.block.field(row, self.index)
+        let mut field = self.block.field(row, self.index);
+        if self.as_clickhouse && !field.quoted && field.escape == Escape::Quotes {
+            let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+            let start =
+                field.raw.iter().position(|byte| !is_blank(byte)).unwrap_or(field.raw.len());
+            let end = field.raw.iter().rposition(|byte| !is_blank(byte)).map_or(start, |at| at + 1);
+            field.raw = &field.raw[start..end];
+        }
+        field
+    }
+
+    /// Whether a field says NULL, in a column of text or of values with a form.
+    #[inline]
+    pub(crate) fn is_null(&self, field: &Field<'_>, text: bool) -> bool {
+        if self.as_clickhouse {
+            field.is_null_there()
+        } else {
+            field.is_null(text, self.empty_is_null)
+        }
     }
 }

@@ -50,7 +50,7 @@ impl Target {
         for (column, (reading, source)) in self.readings.iter().zip(&self.mapping).enumerate() {
             let mut builder = build::builder(reading, rows).map_err(|e| wrong(block, e))?;
             let outcome = match source {
-                Some(field) => builder.cells(block.cells(*field, reading.empty_is_null)),
+                Some(field) => builder.cells(block.cells(*field, reading)),
                 None => {
                     (0..rows).try_for_each(|row| builder.null().map_err(|reject| (row, reject)))
                 }

@@ -1,17 +1,20 @@
 //! ALTER TABLE of columns: what they become is [`tambour_table::alter`]'s; values of another type are computed by a query, so that
 //! CAST means here what it means in SELECT.
 
+use super::derived::{Derived, Step};
 use super::mutation::{Matches, alone, disagreement, part_name, write};
 use super::numbered::ROW;
 use super::{CLAUSE, READING, of_table, parts, rows};
 use crate::SqlError;
 use crate::context::Session;
 use crate::system;
+use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use tambour_dialect as dialect;
-use tambour_part::types::Column;
+use tambour_part::types::{Column, arrow_schema};
 use tambour_table::Table;
 use tambour_table::alter::{Altered, Recast};
 use tambour_table::rewrite::Rewrite;
@@ -59,6 +62,7 @@ impl Session {
         let altered = Altered::new(rewrite.definition(), &statement.commands).map_err(&error)?;
         self.check_added(altered.definition(), &statement.commands).await?;
         let recasts = altered.recasts();
+        self.check_casts(name, rewrite.definition(), &recasts).await?;
         rewrite.redefine(altered).map_err(&error)?;
         let (mut count, mut touched) = (0, 0);
         for part in rewrite.table().part_names().to_vec() {
@@ -100,6 +104,29 @@ impl Session {
         }
         self.check_expressions(definition, Some(&names)).await?;
         self.check_elements(definition, elements.values()).await
+    }
+
+    /// An error if values of a column cannot become those of its new type, whatever they are.
+    async fn check_casts(
+        &self,
+        table: &str,
+        definition: &TableDefinition,
+        recasts: &[Recast],
+    ) -> Result<(), SqlError> {
+        let step = |recast: &Recast| {
+            let name = &definition.columns.get(recast.index)?.column.name;
+            let sql = format!("CAST({} AS {})", quoted_name(name), recast.column.data_type);
+            let reads = BTreeSet::from([name.clone()]);
+            Some(Step { name: format!("\u{1f}cast {name}"), sql, reads })
+        };
+        let steps: Vec<Step> = recasts.iter().filter_map(step).collect();
+        if steps.is_empty() {
+            return Ok(());
+        }
+        let columns = definition.plain_columns();
+        let derived = Derived::new(self, table, &columns, &[steps]).await?;
+        let none = arrow_schema(&columns, self.strings);
+        derived.of(&RecordBatch::new_empty(Arc::new(none))).await.map(drop)
     }
 
     /// Puts a part with the new columns in the place of an old one; how many rows it has.

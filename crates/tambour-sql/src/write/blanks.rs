@@ -7,7 +7,7 @@ use super::insert::of_rows;
 use super::of_table;
 use crate::SqlError;
 use crate::context::Session;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, AsArray, Date32Array, RecordBatch, RecordBatchOptions};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{cast, interleave};
 use arrow::datatypes::{DataType, Schema};
@@ -57,10 +57,19 @@ pub(super) struct Blanks {
     /// The columns with a DEFAULT, in steps; planned with the first NULL.
     steps: Option<Vec<Level>>,
     definition: TableDefinition,
-    /// The rows are of a file, in which what is missing looks like what is empty.
-    is_data: bool,
+    origin: Origin,
     /// Rows that were filled before.
     before: usize,
+}
+
+/// Where rows come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The statement.
+    Values,
+    Query,
+    /// A file, in which what is missing may look like what is empty.
+    Data,
 }
 
 /// Columns whose DEFAULTs need nothing but what the levels before made.
@@ -75,7 +84,7 @@ impl Blanks {
     pub(super) fn new(
         path: &Path,
         (definition, given): (&TableDefinition, &[Column]),
-        is_data: bool,
+        origin: Origin,
     ) -> Result<Self, SqlError> {
         let columns = with_read(definition, given)?;
         let plain = |it: &Column| ColumnDefinition::new(it.name.clone(), it.data_type.clone());
@@ -85,7 +94,7 @@ impl Blanks {
         let types = arrow_schema(&columns, Strings::Utf8);
         let types = types.fields().iter().map(|field| field.data_type().clone()).collect();
         let (given, definition) = (given.len(), definition.clone());
-        Ok(Self { columns, given, types, zeros, steps: None, definition, is_data, before: 0 })
+        Ok(Self { columns, given, types, zeros, steps: None, definition, origin, before: 0 })
     }
 
     /// The columns that the rows have afterwards.
@@ -118,7 +127,7 @@ impl Blanks {
         batch: RecordBatch,
         nulls: Vec<Option<NullBuffer>>,
     ) -> Result<RecordBatch, SqlError> {
-        if self.is_data {
+        if self.origin == Origin::Data {
             self.check(&batch)?;
         }
         self.before += batch.num_rows();
@@ -130,10 +139,17 @@ impl Blanks {
         let none = none.map_err(DataFusionError::from)?;
         let zeros = self.zeros.complete(&none).map_err(of_table(&self.definition.name))?;
         let mut columns = batch.columns().to_vec();
+        let zero = |at: usize| match self.columns[at].data_type {
+            // What a Date32 is that is left out, or NULL in a query, is the first date of the type.
+            PartType::Date32 if at < self.given && self.origin != Origin::Query => {
+                Arc::new(Date32Array::from(vec![0; batch.num_rows()])) as ArrayRef
+            }
+            _ => Arc::clone(zeros.column(at)),
+        };
         columns.extend(zeros.columns().iter().skip(self.given).cloned());
         for (at, nulls) in nulls.iter().enumerate() {
             if let Some(nulls) = nulls {
-                columns[at] = self.merged(at, &columns[at], zeros.column(at), nulls)?;
+                columns[at] = self.merged(at, &columns[at], &zero(at), nulls)?;
             }
         }
         if self.steps.is_none() {

@@ -86,8 +86,13 @@ impl Computed {
         let name = definition.name.as_str();
         let steps = ordered(wanted(definition, given)?)?;
         let is_made = |column: &Column| steps.iter().flatten().any(|it| it.name == column.name);
-        let ephemeral =
-            definition.unstored.iter().filter(|it| it.clauses.kind == ColumnKind::Ephemeral);
+        let is_read = |it: &&ColumnDefinition| {
+            let name = &it.column.name;
+            it.clauses.kind == ColumnKind::Ephemeral
+                && (given.contains(&it.column)
+                    || steps.iter().flatten().any(|step| step.reads.contains(name)))
+        };
+        let ephemeral = definition.unstored.iter().filter(is_read);
         let base = definition.columns.iter().chain(ephemeral).filter(|it| !is_made(&it.column));
         let base = TableDefinition { columns: base.cloned().collect(), ..definition.clone() };
         let completion = Completion::new(path, &base, given).map_err(of_table(name))?;
@@ -177,6 +182,12 @@ impl Session {
         }
         let others = columns().filter(|column| !is_computed(column));
         let others: Vec<Column> = others.map(|column| column.column.clone()).collect();
+        if !computed.is_empty() {
+            // A circle may go through the others.
+            let step = |it: &ColumnDefinition| step(it, it.clauses.default.as_deref()?).ok();
+            let all = columns().filter_map(|it| Some((it.column.name.clone(), step(it)?)));
+            ordered(all.collect())?;
+        }
         let steps = ordered(computed)?;
         if !steps.is_empty() {
             let derived = Derived::new(self, &definition.name, &others, &steps).await?;

@@ -7,8 +7,8 @@ use arrow::array::{RecordBatch, UInt8Array};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::streaming::StreamingTable;
-use datafusion::common::TableReference;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Column as Name, SchemaError, TableReference};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
@@ -38,7 +38,8 @@ impl Derived {
         steps: &[Vec<Step>],
     ) -> Result<Self, SqlError> {
         let rows = Arc::new(Rows::new(columns, steps, session.strings));
-        let query = session.computing(table, Arc::clone(&rows), steps).await?;
+        let query = session.computing(table, Arc::clone(&rows), steps).await;
+        let query = query.map_err(|error| with_all(error, columns))?;
         Ok(Self { rows, query })
     }
 
@@ -62,6 +63,16 @@ impl Derived {
         }
         Ok(made)
     }
+}
+
+/// An error of a column that is not there names those that are, also if no expression reads them.
+fn with_all(error: SqlError, columns: &[Column]) -> SqlError {
+    let SqlError::Query(cause) = &error else { return error };
+    let DataFusionError::SchemaError(cause, _) = cause.find_root() else { return error };
+    let SchemaError::FieldNotFound { field, .. } = cause.as_ref() else { return error };
+    let valid_fields = columns.iter().map(|it| Name::new_unqualified(&it.name)).collect();
+    let cause = SchemaError::FieldNotFound { field: field.clone(), valid_fields };
+    DataFusionError::SchemaError(Box::new(cause), Box::new(None)).into()
 }
 
 /// A column that is computed.

@@ -1,6 +1,6 @@
 //! INSERT: the rows of a query into new parts.
 
-use super::blanks::{Blanks, opened};
+use super::blanks::{Blanks, Origin, opened};
 use super::checks::Checks;
 use super::complete::Completing;
 use super::literals::{self, Literals, Run};
@@ -128,8 +128,7 @@ impl Session {
         (definition, given): (&TableDefinition, &[Column]),
         source: &mut Source,
     ) -> Result<(), SqlError> {
-        let is_data = matches!(source, Source::Data(_));
-        let mut blanks = Blanks::new(path, (definition, given), is_data)?;
+        let mut blanks = Blanks::new(path, (definition, given), source.origin())?;
         let mut completing = Completing::new(self, path, (definition, blanks.columns())).await?;
         let mut checks = Checks::new(self, definition).await?;
         let takes_nulls = !matches!(source, Source::Query(_, false));
@@ -215,6 +214,14 @@ impl Source {
             Self::Query(execution, _) => execution.stream.schema().fields().len(),
             Self::Runs(runs) => runs.width,
             Self::Data(input) => input.columns().len(),
+        }
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Self::Literals(..) | Self::Runs(_) => Origin::Values,
+            Self::Query(..) => Origin::Query,
+            Self::Data(_) => Origin::Data,
         }
     }
 

@@ -50,6 +50,7 @@ impl Session {
             format: Some(kind),
             columns: Some(super::blanks::opened(given)),
             skip_unknown_columns: true,
+            as_clickhouse: true,
             types: Types::Declared,
             header,
             delimiter: (kind == Format::Csv).then_some(b','),

@@ -141,10 +141,11 @@ impl Session {
         part: Table,
     ) -> Result<Execution, SqlError> {
         let names: Vec<String> = part.columns().iter().map(|column| column.name.clone()).collect();
+        let definition = part.definition().cloned();
         let name = TableReference::bare(part_name(table));
         self.context().deregister_table(name.clone())?;
         self.context().register_table(name.clone(), Arc::new(Numbered::new(self, part)))?;
-        let planned = self.query_with(query, (part_name(table), names)).await;
+        let planned = self.query_with(query, (part_name(table), names), definition.as_ref()).await;
         // What is planned keeps the part; the name is free for the next one.
         self.context().deregister_table(name)?;
         planned?.execute().await
