@@ -110,3 +110,36 @@ def test_a_null_that_may_be_a_default_is_refused(tambour, tmp_path):
     tambour.run(*place, "INSERT INTO t FORMAT JSONEachRow", input=b'{"a":1, "c":5, "e":[5]}\n')
     tambour.run(*place, "INSERT INTO t (a) FORMAT JSONEachRow", input=b'{"a":2}\n')
     assert tambour.rows(tmp_path / "t", "SELECT * FROM t ORDER BY a") == ["1\t5\t[5]", "2\t7\t[1]"]
+
+
+# What may stand between two separators, and the types of the column.
+FIELDS = ["", "\\N", "NULL", "null", " ", "  5 ", "5", " x ", '""', '" "', '"5"', "a", "NA", "1.5", "true", "2024-01-02", "20240102", "1704067200"]
+KINDS = [
+    "Int32", "Nullable(Int32)", "String", "Nullable(String)", "Float64", "Date", "Decimal(9, 2)", "Bool", "LowCardinality(String)", "UUID", "DateTime('UTC')",
+    "FixedString(3)", "Enum8('a' = 0, 'b' = 1)", "DateTime64(3, 'UTC')",
+]
+
+
+def test_fields_of_data_are_what_they_are_there(server, database, tambour, tmp_path, record_property):
+    counts, wrong = Counter(), []
+    place = ["sql", "--database", tmp_path, "--write", "--yes"]
+    for number, kind in enumerate(KINDS):
+        create = f"CREATE TABLE {{}} (a Int32, b {kind}, z Int32) ENGINE = MergeTree ORDER BY a"
+        server.run(create.format(f"{database}.t{number}"))
+        tambour.run(*place, create.format(f"t{number}"))
+        for row, (form, field) in enumerate((form, field) for form in ("CSV", "TSV") for field in FIELDS):
+            data = "".join((f"{row}", {"CSV": ",", "TSV": "\t"}[form], field, {"CSV": ",", "TSV": "\t"}[form], "7\n"))
+            try:
+                server.run(f"INSERT INTO {database}.t{number} FORMAT {form}\n{data}")
+            except RuntimeError:
+                counts["refused there"] += 1
+            done = tambour.call(*place, f"INSERT INTO t{number} FORMAT {form}", input=data.encode())
+            counts["refused here"] += done.returncode != 0
+        theirs = dict(line.split("\t", 1) for line in server.rows(f"SELECT * FROM {database}.t{number}"))
+        ours = dict(line.split("\t", 1) for line in tambour.rows(tmp_path / f"t{number}", f"SELECT * FROM t{number}"))
+        # A blank beside a number of TSV, and `true` for one, are taken here.
+        wrong += [(kind, int(row) % len(FIELDS), value, theirs[row]) for row, value in ours.items() if theirs.get(row, value) != value]
+        counts["equal"] += sum(theirs.get(row) == value for row, value in ours.items())
+    record_property("said", dict(counts))
+    assert not wrong, wrong
+    assert counts["equal"] > 150, counts

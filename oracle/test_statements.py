@@ -75,6 +75,59 @@ SCRIPTS = {
         INSERT INTO u VALUES (1, 2)
         !ALTER TABLE u UPDATE a = a + 1 WHERE 1
     """,
+    "aliases": """
+        CREATE TABLE t (a Int32, b Int32, x Int64 ALIAS a + 1, y Int64 ALIAS x + 1, z Int64 ALIAS y + x) ENGINE = MergeTree ORDER BY a
+        INSERT INTO t (a, b) SELECT number, 1 FROM numbers(9)
+        SELECT x FROM t ORDER BY a
+        SELECT y, z, a FROM t WHERE z > 5 ORDER BY a
+        ALTER TABLE t ADD COLUMN w Int64 ALIAS z * 2
+        SELECT sum(w) FROM t
+        ALTER TABLE t DROP COLUMN z
+        ALTER TABLE t DELETE WHERE x = 7
+        DELETE FROM t WHERE z = 5
+        ALTER TABLE t UPDATE b = z * 10 WHERE x > 3
+        SELECT *, x, y, z FROM t ORDER BY a
+        ALTER TABLE t MODIFY COLUMN x ALIAS w + 1
+        CREATE TABLE u (a Int32, x Int64 ALIAS y, y Int64 ALIAS x) ENGINE = MergeTree ORDER BY a
+    """,
+    "refusals": """
+        CREATE TABLE d (a Int32, d Date32) ENGINE = MergeTree ORDER BY a
+        INSERT INTO d VALUES (2, DEFAULT), (3, NULL)
+        INSERT INTO d (a) VALUES (4)
+        INSERT INTO d SELECT 5, NULL
+        SELECT * FROM d ORDER BY a
+        ALTER TABLE d ADD COLUMN x Array(Int32)
+        ALTER TABLE d MODIFY COLUMN x Int16
+        ALTER TABLE d MODIFY COLUMN d Map(String, String)
+        ALTER TABLE d ADD COLUMN c Int32 CODEC(Foo)
+        ALTER TABLE d MODIFY COLUMN a CODEC(ZSTD(77))
+        ALTER TABLE d MODIFY COLUMN a CODEC(ZSTD(7))
+        SELECT * FROM d ORDER BY a
+        CREATE TABLE y (a Int32, s String) ENGINE = MergeTree ORDER BY tuple()
+        ALTER TABLE y MODIFY COLUMN s DEFAULT toString(a)
+        ALTER TABLE y MODIFY COLUMN a DEFAULT toInt32(s)
+        INSERT INTO y (a) VALUES (5)
+        SELECT * FROM y
+        CREATE TABLE e0 (a Int32 DEFAULT 1 MATERIALIZED 2) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE e1 (a Int32, s String, e Float64 EPHEMERAL CAST(s, 'Int64')) ENGINE = MergeTree ORDER BY a
+        INSERT INTO e1 (a, s) VALUES (1, DEFAULT)
+        CREATE TABLE e2 (a UInt8 CODEC(Nope)) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE e3 (a UInt8, INDEX i a TYPE nope) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE e4 (a DateTime('Nope/Zone')) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE e5 (a UInt8, INDEX i a TYPE minmax, INDEX i a TYPE set(0)) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE e6 (a String CODEC(Delta)) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE e7 (a UInt8, INDEX i a TYPE set) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE e8 (a UInt8) ENGINE = MergeTree ORDER BY a TTL a
+        CREATE TABLE e9 (a UInt8 TTL a) ENGINE = MergeTree ORDER BY tuple()
+        CREATE TABLE f1 (a UInt8, b UInt8) ENGINE = MergeTree ORDER BY a SAMPLE BY b
+        CREATE TABLE f2 (a Float64 CODEC(T64)) ENGINE = MergeTree ORDER BY a
+        CREATE TABLE f3 (a UInt8) ENGINE = MergeTree ORDER BY a SETTINGS index_granularty = 3
+        CREATE TABLE f4 (a UInt8) ENGINE = MergeTree ORDER BY a SETTINGS max_threads = 3
+        SELECT toUInt8(toIPv4('1.2.3.4'))
+        SELECT toUInt32(toIPv4('1.2.3.4')), toUInt64(toIPv4('1.2.3.4'))
+        SELECT toInt16(toDateTime64('2024-02-29 12:00:00.123', 3, 'UTC'))
+        SELECT toInt64(toDateTime64('1924-02-29 12:00:00.123', 3, 'UTC'))
+    """,
     "definitions": """
         CREATE TABLE t (a UInt8, b UInt8, l UInt16 ALIAS a + b, m UInt16 MATERIALIZED a * 2, INDEX i b TYPE minmax GRANULARITY 1, PROJECTION p (SELECT b, count() GROUP BY b)) ENGINE = MergeTree ORDER BY a SETTINGS index_granularity = 512
         INSERT INTO t VALUES (1, 2), (3, 4)

@@ -107,13 +107,23 @@ impl Handed {
     /// For batches whose column `mapping[i]` goes to column `i`; where that is `None`, the column gets NULL or what is empty
     /// for its type, if there is such a thing. `name` is what errors call the rows.
     pub fn placed(name: &str, columns: &[Column], mapping: Vec<Option<usize>>) -> Self {
+        Self::placed_as(name, columns, mapping, Strings::Utf8)
+    }
+
+    /// The same with strings as text, or as bytes that may be anything.
+    pub fn placed_as(
+        name: &str,
+        columns: &[Column],
+        mapping: Vec<Option<usize>>,
+        strings: Strings,
+    ) -> Self {
         let reading = |column: &Column| Reading {
             column: column.clone(),
             exact: true,
             ..Reading::plain(column.data_type.clone())
         };
         let readings: Vec<Reading> = columns.iter().map(reading).collect();
-        let schema = Arc::new(arrow_schema(columns, Strings::Utf8));
+        let schema = Arc::new(arrow_schema(columns, strings));
         let target = Target { readings: readings.into(), schema, mapping };
         Self { columns: columns.to_vec(), target, name: PathBuf::from(name), rows: 0 }
     }

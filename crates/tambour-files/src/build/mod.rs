@@ -84,13 +84,15 @@ struct Context {
     whole: bool,
     /// As in [`Reading::exact`].
     exact: bool,
+    /// As in [`Reading::as_clickhouse`].
+    as_clickhouse: bool,
     capacity: usize,
 }
 
 /// A builder for a column.
 pub(crate) fn builder(reading: &Reading, capacity: usize) -> Result<Box<dyn Build>, ArrowError> {
-    let Reading { order, inferred: strict, whole, exact, .. } = *reading;
-    let context = Context { order, strict, whole, exact, capacity };
+    let Reading { order, inferred: strict, whole, exact, as_clickhouse, .. } = *reading;
+    let context = Context { order, strict, whole, exact, as_clickhouse, capacity };
     build(&reading.column.data_type, false, context)
 }
 
@@ -192,10 +194,13 @@ fn time(
         return Err(ArrowError::NotYetImplemented(format!("{data_type} as a time")));
     };
     let tick = unit_precision(unit);
-    let Context { order, strict, exact, .. } = context;
+    let Context { order, strict, exact, as_clickhouse, .. } = context;
     let reader = InstantReader { order, zone, precision, tick, strict, exact };
     let per_second = 10_i64.pow(u32::from(tick));
     let parse = move |text: &[u8]| {
+        if as_clickhouse && is_guessed(text) {
+            return Err(Reject::new("ClickHouse guesses what such a number means"));
+        }
         let ticks = reader.ticks(text)?;
         if range.contains(&ticks.div_euclid(per_second)) {
             Ok(ticks)
@@ -218,6 +223,14 @@ fn time(
             arrow, nullable, capacity, parse,
         )),
     })
+}
+
+/// True for a number that ClickHouse takes for parts of a date: only of nine or ten digits it is surely one of seconds.
+fn is_guessed(text: &[u8]) -> bool {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = text.get(digits..).unwrap_or_default();
+    let is_number = matches!(rest, [] | [b'.', ..]) && rest.iter().skip(1).all(u8::is_ascii_digit);
+    is_number && digits > 0 && !(9..=10).contains(&digits)
 }
 
 /// Any value as the text that stands there: a string without its quotes, everything else as it is written.

@@ -84,14 +84,14 @@ impl Blanks {
     pub(super) fn new(
         path: &Path,
         (definition, given): (&TableDefinition, &[Column]),
-        origin: Origin,
+        (origin, strings): (Origin, Strings),
     ) -> Result<Self, SqlError> {
         let columns = with_read(definition, given)?;
         let plain = |it: &Column| ColumnDefinition::new(it.name.clone(), it.data_type.clone());
         let plain = columns.iter().map(plain).collect();
         let plain = TableDefinition::new(definition.name.clone(), plain);
         let zeros = Completion::new(path, &plain, &[]).map_err(of_table(&definition.name))?;
-        let types = arrow_schema(&columns, Strings::Utf8);
+        let types = arrow_schema(&columns, strings);
         let types = types.fields().iter().map(|field| field.data_type().clone()).collect();
         let (given, definition) = (given.len(), definition.clone());
         Ok(Self { columns, given, types, zeros, steps: None, definition, origin, before: 0 })
@@ -218,7 +218,12 @@ impl Blanks {
             let table = self.definition.name.as_str();
             let derived = Derived::new(session, table, &self.columns, &steps).await?;
             let found = columns.iter().map(|it| derived.place(&made(&it.name)).map(Some));
-            let stored = Handed::placed(SOURCE, &columns, found.collect::<Result<_, _>>()?);
+            let stored = Handed::placed_as(
+                SOURCE,
+                &columns,
+                found.collect::<Result<_, _>>()?,
+                session.strings,
+            );
             levels.push(Level { derived, stored, places });
         }
         Ok(levels)
@@ -232,7 +237,11 @@ impl Blanks {
         others: &ArrayRef,
         nulls: &NullBuffer,
     ) -> Result<ArrayRef, SqlError> {
-        let wanted = &self.types[at];
+        // Bytes need not be text.
+        let wanted = match (&self.types[at], others.data_type()) {
+            (DataType::Utf8View, bytes @ DataType::BinaryView) => bytes,
+            (wanted, _) => wanted,
+        };
         let values = cast(values, wanted).map_err(DataFusionError::from)?;
         let others = cast(others, wanted).map_err(DataFusionError::from)?;
         let places: Vec<(usize, usize)> =

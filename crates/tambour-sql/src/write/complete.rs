@@ -101,7 +101,8 @@ impl Computed {
         let made = definition.plain_columns();
         let made: Vec<Column> = made.into_iter().filter(|it| is_made(it)).collect();
         let places = made.iter().map(|column| derived.place(&column.name).map(Some));
-        let stored = Handed::placed(SOURCE, &made, places.collect::<Result<_, _>>()?);
+        let stored =
+            Handed::placed_as(SOURCE, &made, places.collect::<Result<_, _>>()?, session.strings);
         let source = |column: &ColumnDefinition| {
             let find = |columns: &[Column]| columns.iter().position(|it| *it == column.column);
             let given = find(&base).map(Source::Given);

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use tambour_dialect::Change;
 use tambour_files::{Handed, Input};
-use tambour_part::types::Column;
+use tambour_part::types::{Column, Strings};
 use tambour_table::Table;
 use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition};
@@ -128,12 +128,15 @@ impl Session {
         (definition, given): (&TableDefinition, &[Column]),
         source: &mut Source,
     ) -> Result<(), SqlError> {
-        let mut blanks = Blanks::new(path, (definition, given), source.origin())?;
+        // What does not come from a query is text.
+        let strings = if source.origin() == Origin::Query { self.strings } else { Strings::Utf8 };
+        let mut blanks = Blanks::new(path, (definition, given), (source.origin(), strings))?;
         let mut completing = Completing::new(self, path, (definition, blanks.columns())).await?;
         let mut checks = Checks::new(self, definition).await?;
         let takes_nulls = !matches!(source, Source::Query(_, false));
         let read = if takes_nulls { opened(given) } else { given.to_vec() };
-        let mut stored = Handed::placed(SOURCE, &read, (0..given.len()).map(Some).collect());
+        let places = (0..given.len()).map(Some).collect();
+        let mut stored = Handed::placed_as(SOURCE, &read, places, strings);
         while let Some((batch, defaults)) = source.next(name, given).await? {
             let blank = blanks.of(&batch, defaults);
             let batch = stored.batch(&batch).map_err(|error| of_given(name, given, error))?;

@@ -3,6 +3,7 @@
 use super::insert::Source;
 use crate::SqlError;
 use crate::context::Session;
+use std::path::Path;
 use tambour_files::{Format, Input, ReadOptions, Types};
 use tambour_part::types::Column;
 use tambour_table::schema::TableDefinition;
@@ -46,6 +47,13 @@ impl Session {
                 "its data come from standard input: put `< FILE` after the command",
             ));
         };
+        // What is there as a whole can be read from its end, which a stream cannot.
+        let stream = Path::new("/dev/stdin");
+        let is_file = || std::fs::metadata(stream).is_ok_and(|it| it.is_file());
+        let path = match kind {
+            Format::Parquet if path.as_os_str() == "-" && is_file() => stream,
+            _ => path,
+        };
         let options = ReadOptions {
             format: Some(kind),
             columns: Some(super::blanks::opened(given)),
@@ -57,7 +65,7 @@ impl Session {
             threads: self.threads,
             ..ReadOptions::default()
         };
-        let input = Input::open(std::slice::from_ref(path), options);
+        let input = Input::open(&[path.to_owned()], options);
         let input = input.map_err(|cause| SqlError::Rows {
             table: definition.name.clone(),
             cause: Box::new(cause),

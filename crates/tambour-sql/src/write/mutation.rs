@@ -140,7 +140,8 @@ impl Session {
         query: &Query,
         part: Table,
     ) -> Result<Execution, SqlError> {
-        let names: Vec<String> = part.columns().iter().map(|column| column.name.clone()).collect();
+        let names = part.columns().iter().map(|column| column.name.clone());
+        let names: Vec<String> = names.chain([ROW.to_owned()]).collect();
         let definition = part.definition().cloned();
         let name = TableReference::bare(part_name(table));
         self.context().deregister_table(name.clone())?;
@@ -198,12 +199,15 @@ fn with_materialized(
             ));
         }
         let expression = column.clauses.default.as_deref().unwrap_or_default();
-        waiting.push((
-            name,
-            &column.column.data_type,
-            expression,
-            dialect::columns_of(expression)?,
-        ));
+        let reads = dialect::columns_of(expression)?;
+        let unstored = definition.unstored.iter().find(|it| reads.contains(&it.column.name));
+        if let Some(unstored) = unstored.filter(|_| !assignments.is_empty()) {
+            return Err(SqlError::refused(
+                format!("UPDATE of a table whose MATERIALIZED column {name:?} reads an ALIAS"),
+                format!("whether {:?} changes is not known", unstored.column.name),
+            ));
+        }
+        waiting.push((name, &column.column.data_type, expression, reads));
     }
     let mut changed: BTreeSet<&String> = assignments.iter().map(|(name, _)| name).collect();
     let mut before = 0;
