@@ -90,7 +90,7 @@ pub use settings::Switches;
 pub use settings::{is_switch, known as known_settings};
 pub use statement::{Listed, Listing, Task};
 pub use temporary::{Temporary, temporary};
-pub use unstored::{PLACES_OF_ROWS, columns_of};
+pub use unstored::{PLACES_OF_ROWS, columns_of, in_layers};
 
 /// The database of tables that name none.
 pub const DATABASE: &str = "default";

@@ -204,27 +204,39 @@ fn computed(
     columns: &[String],
     aliases: &[Alias],
 ) -> Result<(), DialectError> {
-    let reads = |(_, sql): &Alias| super::parse_expression(sql).map(|it| names_in(&it));
-    let reads = aliases.iter().map(reads).collect::<Result<Vec<_>, _>>()?;
+    let mut reads = BTreeMap::new();
+    for (name, sql) in aliases {
+        reads.insert(name.clone(), names_in(&super::parse_expression(sql)?));
+    }
+    let layers = in_layers(reads).map_err(|names| {
+        refused(format!("the ALIAS columns {}", names.join(", ")), "they need each other")
+    })?;
     let mut columns = columns.to_vec();
-    let mut waiting: Vec<(&Alias, BTreeSet<String>)> = aliases.iter().zip(reads).collect();
-    while !waiting.is_empty() {
-        let names: Vec<String> = waiting.iter().map(|((name, _), _)| name.clone()).collect();
-        let is_ready = |reads: &BTreeSet<String>| !names.iter().any(|name| reads.contains(name));
-        let (ready, left): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|(_, reads)| is_ready(reads));
-        if ready.is_empty() {
-            return Err(refused(
-                format!("the ALIAS columns {}", names.join(", ")),
-                "they need each other",
-            ));
-        }
-        let ready: Vec<Alias> = ready.into_iter().map(|(alias, _)| alias.clone()).collect();
-        around(factor, alias, &columns, &ready)?;
-        columns.extend(ready.into_iter().map(|(name, _)| name));
-        waiting = left;
+    for layer in layers {
+        let ready = aliases.iter().filter(|(name, _)| layer.contains(name)).cloned();
+        around(factor, alias, &columns, &ready.collect::<Vec<_>>())?;
+        columns.extend(layer);
     }
     Ok(())
+}
+
+/// Names with what each of them reads, in layers: each reads nothing of its own layer and of those after it. An error has those that
+/// need each other.
+pub fn in_layers(
+    mut waiting: BTreeMap<String, BTreeSet<String>>,
+) -> Result<Vec<Vec<String>>, Vec<String>> {
+    let mut layers = Vec::new();
+    while !waiting.is_empty() {
+        let names: BTreeSet<String> = waiting.keys().cloned().collect();
+        let ready = waiting.iter().filter(|(_, reads)| reads.is_disjoint(&names));
+        let ready: Vec<String> = ready.map(|(name, _)| name.clone()).collect();
+        if ready.is_empty() {
+            return Err(names.into_iter().collect());
+        }
+        waiting.retain(|name, _| !ready.contains(name));
+        layers.push(ready);
+    }
+    Ok(layers)
 }
 
 fn around(

@@ -265,7 +265,7 @@ pub(super) fn optional(cursor: &mut Cursor, words: &[&str]) -> Result<bool, Tabl
 }
 
 /// True at `FIRST` and `AFTER name`, where these end a command.
-fn at_spot(cursor: &Cursor) -> bool {
+pub(super) fn at_spot(cursor: &Cursor) -> bool {
     let ends = |ahead: usize| {
         let token = cursor.peek_ahead(ahead);
         token.kind == Kind::End || matches!(cursor.text(token), "," | ";")

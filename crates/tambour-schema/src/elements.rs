@@ -1,7 +1,7 @@
 //! The commands of ALTER TABLE that concern neither columns nor parts: constraints, skip indexes, projections and settings. Parsing
 //! only.
 
-use super::alter::{Spot, optional, refused};
+use super::alter::{Spot, at_spot, optional, refused};
 use super::quoted_name;
 use super::token::{Cursor, Kind};
 use crate::TableError;
@@ -77,6 +77,9 @@ pub(super) fn command(cursor: &mut Cursor) -> Result<Option<(ElementAction, bool
             let is_optional = optional(cursor, &["NOT", "EXISTS"])?;
             let name = cursor.expect_name("a name")?;
             let text = cursor.skip_until(|cursor| at_end(cursor) || at_spot(cursor))?;
+            if text.is_empty() {
+                return Err(cursor.expected("what it is made of"));
+            }
             let element = format!("{} {} {text}", kind.word(), quoted_name(&name));
             let spot = super::alter::spot(cursor)?;
             return Ok(Some((ElementAction::Add(kind, name, element, spot), is_optional)));
@@ -97,14 +100,6 @@ fn at_next_name(cursor: &Cursor) -> bool {
 /// True where a command ends: at the end, and at a comma, which stands outside of parentheses here.
 fn at_end(cursor: &Cursor) -> bool {
     cursor.at_symbol(",") || cursor.at_symbol(";")
-}
-
-fn at_spot(cursor: &Cursor) -> bool {
-    let ends = |ahead: usize| {
-        let token = cursor.peek_ahead(ahead);
-        token.kind == Kind::End || matches!(cursor.text(token), "," | ";")
-    };
-    cursor.at_word("FIRST") && ends(1) || cursor.at_word("AFTER") && ends(2)
 }
 
 #[cfg(test)]

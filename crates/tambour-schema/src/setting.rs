@@ -7,7 +7,7 @@ pub fn is_setting(name: &str) -> bool {
     KNOWN.lines().any(|known| known == name)
 }
 
-/// The setting of tables that a name differs from by a letter or two; nothing if it is one, or is like none: CREATE TABLE takes the
+/// The setting of tables that a name differs from by a few letters; nothing if it is one, or is like none: CREATE TABLE takes the
 /// settings of queries, too.
 pub fn similar_setting(name: &str) -> Option<&'static str> {
     if is_setting(name) {
@@ -16,9 +16,9 @@ pub fn similar_setting(name: &str) -> Option<&'static str> {
     KNOWN.lines().find(|known| differs_little(known.as_bytes(), name.as_bytes()))
 }
 
-/// True if at most two letters were left out, added or changed in one place.
+/// True if at most three letters were left out, added or changed in one place.
 fn differs_little(known: &[u8], name: &[u8]) -> bool {
-    const LETTERS: usize = 2;
+    const LETTERS: usize = 3;
     let front = known.iter().zip(name).take_while(|(a, b)| a == b).count();
     let (known, name) = (&known[front..], &name[front..]);
     let back = known.iter().rev().zip(name.iter().rev()).take_while(|(a, b)| a == b).count();

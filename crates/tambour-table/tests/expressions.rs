@@ -214,7 +214,10 @@ mod tests {
                     } else {
                         format!(", '{zone}'")
                     };
-                    evaluate(&format!("{function}(t{zone})"), &rows).unwrap();
+                    let made = evaluate(&format!("{function}(t{zone})"), &rows);
+                    // The seconds of a DateTime64 that an integer does not have are an error.
+                    let may_fail = function.starts_with("toUInt") && unit.starts_with("DateTime64");
+                    assert!(made.is_ok() || may_fail, "{function} of {unit}: {made:?}");
                 }
                 let _ = evaluate("toUnixTimestamp(t)", &rows);
                 let _ = evaluate("toDateTime64(t, 9)", &rows);

@@ -86,22 +86,12 @@ pub(super) struct Step {
 
 /// The columns in steps, each of which reads nothing but what is given and what the steps before made.
 pub(super) fn ordered(mut waiting: BTreeMap<String, Step>) -> Result<Vec<Vec<Step>>, SqlError> {
-    let mut steps = Vec::new();
-    while !waiting.is_empty() {
-        let names: BTreeSet<String> = waiting.keys().cloned().collect();
-        let (ready, left): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            waiting.into_iter().partition(|(_, step)| step.reads.is_disjoint(&names));
-        if ready.is_empty() {
-            let names: Vec<String> = names.into_iter().collect();
-            return Err(SqlError::refused(
-                format!("the DEFAULT of {}", names.join(", ")),
-                "they need each other",
-            ));
-        }
-        steps.push(ready.into_values().collect());
-        waiting = left;
-    }
-    Ok(steps)
+    let reads = waiting.iter().map(|(name, step)| (name.clone(), step.reads.clone()));
+    let layers = dialect::in_layers(reads.collect()).map_err(|names| {
+        SqlError::refused(format!("the DEFAULT of {}", names.join(", ")), "they need each other")
+    })?;
+    let mut step = |name: &String| waiting.remove(name);
+    Ok(layers.iter().map(|layer| layer.iter().filter_map(&mut step).collect()).collect())
 }
 
 impl Session {

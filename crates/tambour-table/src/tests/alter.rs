@@ -122,7 +122,6 @@ fn what_a_server_refuses_changes_nothing() {
         "ADD COLUMN b UInt8 DEFAULT nothing",
         "ADD COLUMN b UInt8 DEFAULT b",
         "ADD COLUMN b DateTime DEFAULT now()",
-        "ADD COLUMN b UInt8 DEFAULT id + 300",
         "ADD COLUMN b UInt8 AFTER nothing",
         "ADD COLUMN _row_exists UInt8",
         "ADD COLUMN b UInt8, DROP COLUMN k",
