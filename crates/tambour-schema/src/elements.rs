@@ -78,7 +78,7 @@ pub(super) fn command(cursor: &mut Cursor) -> Result<Option<(ElementAction, bool
             let name = cursor.expect_name("a name")?;
             let text = cursor.skip_until(|cursor| at_end(cursor) || at_spot(cursor))?;
             if text.is_empty() {
-                return Err(cursor.expected("what it is made of"));
+                return Err(cursor.expected("its definition"));
             }
             let element = format!("{} {} {text}", kind.word(), quoted_name(&name));
             let spot = super::alter::spot(cursor)?;

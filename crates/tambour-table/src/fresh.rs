@@ -1,5 +1,5 @@
-//! What a definition may not say of a new table, as in ClickHouse. Tables that are there may: a server's files are read whatever it was
-//! asked for in its time.
+//! What a definition may not say of a new table, as in ClickHouse. Existing tables are not held to it: a server's files are read, whatever
+//! statement made them.
 
 use super::ttl::Ttl;
 use crate::TableError;

@@ -11,7 +11,7 @@ use crate::system;
 use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tambour_dialect as dialect;
 use tambour_part::types::{Column, arrow_schema};
@@ -87,7 +87,7 @@ impl Session {
         commands: &[Alter],
     ) -> Result<(), SqlError> {
         let mut names = BTreeSet::new();
-        let mut elements = BTreeMap::new();
+        let mut elements = Vec::new();
         for command in commands {
             match &command.action {
                 Action::Add(columns, _) => {
@@ -96,14 +96,14 @@ impl Session {
                 Action::Modify(given) if given.column.clauses.default.is_some() => {
                     names.insert(given.column.column.name.clone());
                 }
-                Action::Element(ElementAction::Add(_, name, text, _)) => {
-                    elements.insert(name.clone(), text.clone());
+                Action::Element(ElementAction::Add(_, _, text, _)) => {
+                    elements.push(text);
                 }
                 _ => {}
             }
         }
         self.check_expressions(definition, Some(&names)).await?;
-        self.check_elements(definition, elements.values()).await
+        self.check_elements(definition, elements).await
     }
 
     /// An error if values of a column cannot become those of its new type, whatever they are.

@@ -1,5 +1,5 @@
-//! Constraints, skip indexes, projections and settings: what ALTER TABLE makes of them in the definition. Parts have no part in it: those
-//! that are there hold no files of a new index or projection, and an old one's files are of no use to anybody.
+//! Constraints, skip indexes, projections and settings: what ALTER TABLE makes of them in the definition. No part is written for it,
+//! except those with files of an old index or projection whose name a new one takes (`Altered::has_stale_files`).
 
 use super::Draft;
 use crate::TableError;
@@ -7,7 +7,7 @@ use crate::schema::alter::{ElementAction, ElementKind, Spot};
 use crate::schema::token::Cursor;
 use crate::schema::{is_setting, parse_index};
 
-/// Settings by which the parts that are there were written.
+/// Settings by which existing parts were written.
 const FIXED_SETTINGS: [&str; 5] = [
     "index_granularity",
     "index_granularity_bytes",
@@ -95,7 +95,7 @@ fn named(text: &str) -> Option<(ElementKind, String)> {
     Some((kind, cursor.expect_name("a name").ok()?))
 }
 
-/// An error if the text is no element of its kind.
+/// An error if the text is not an element of its kind.
 fn check_text(kind: ElementKind, name: &str, text: &str) -> Result<(), TableError> {
     let mut cursor = Cursor::new(text)?;
     cursor.expect_words(&[kind.word()])?;
@@ -128,7 +128,7 @@ fn check_setting(name: &str) -> Result<(), TableError> {
     if FIXED_SETTINGS.contains(&name) {
         return Err(TableError::Definition {
             clause: format!("the setting {name}"),
-            problem: "the parts that are there were written by it".to_owned(),
+            problem: "existing parts were written by it".to_owned(),
         });
     }
     Ok(())
