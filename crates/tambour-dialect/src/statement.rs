@@ -10,7 +10,8 @@ use datafusion::common::TableReference;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    DescribeAlias, ObjectName, ObjectNamePart, ObjectType, Set, Statement as Sql, Use,
+    BinaryOperator, DescribeAlias, Expr, ObjectName, ObjectNamePart, ObjectType, Set,
+    Statement as Sql, Use,
 };
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
@@ -188,8 +189,10 @@ fn is_default(name: &Use) -> bool {
 fn assignments(set: &Set, notes: &mut Vec<String>) -> Result<Task, DialectError> {
     let given: Vec<(String, String)> = match set {
         Set::SingleAssignment { variable, values, .. } => {
-            let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-            vec![(variable.to_string(), values.join(", "))]
+            let [value, others @ ..] = values.as_slice() else { return Ok(Task::Rows) };
+            let mut given = vec![(variable.to_string(), value.to_string())];
+            given.extend(others.iter().map(assignment).collect::<Result<Vec<_>, _>>()?);
+            given
         }
         Set::MultipleAssignments { assignments } => {
             assignments.iter().map(|it| (it.name.to_string(), it.value.to_string())).collect()
@@ -206,6 +209,16 @@ fn assignments(set: &Set, notes: &mut Vec<String>) -> Result<Task, DialectError>
         notes.extend(note.map(|note| note.replacen("SETTINGS", "SET", 1)));
     }
     Ok(if switches.is_some() { Task::Switch(switches) } else { Task::Nothing })
+}
+
+/// `b = 2` of `SET a = 1, b = 2`, which the parser takes for a second value of a.
+fn assignment(expression: &Expr) -> Result<(String, String), DialectError> {
+    match expression {
+        Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
+            Ok((left.to_string(), right.to_string()))
+        }
+        other => Err(refused(format!("{other} in SET"), "write NAME = VALUE, NAME = VALUE")),
+    }
 }
 
 /// EXPLAIN without the words that choose one of ClickHouse's plans: there is one plan here, with the indexes in it. Spaces

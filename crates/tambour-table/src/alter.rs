@@ -131,7 +131,7 @@ impl Altered {
     }
 
     /// Columns that stay: where each was, what it was, what it is.
-    fn pairs(&self) -> impl Iterator<Item = (usize, &ColumnDefinition, &ColumnDefinition)> {
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, &ColumnDefinition, &ColumnDefinition)> {
         self.after.columns.iter().zip(&self.origins).filter_map(|(new, origin)| {
             let index = (*origin)?;
             Some((index, self.before.columns.get(index)?, new))
@@ -170,7 +170,29 @@ impl Altered {
         Ok(())
     }
 
-    /// True if a part cannot be read as the new definition says. An error if it could but for a DEFAULT that cannot be computed.
+    /// The columns of the new definition that a part lacks and whose DEFAULT takes a query to compute, by their places there.
+    pub(super) fn unfilled(&self, part: &Part) -> Vec<usize> {
+        let stored: Vec<Column> = part.stored_columns().filter_map(|it| self.becomes(it)).collect();
+        let is_unfilled = |column: &ColumnDefinition| {
+            let default = column.clauses.default.as_deref();
+            !stored.iter().any(|it| it.name == column.column.name)
+                && Fill::new(&column.column, default, &stored).is_err()
+        };
+        let columns = self.after.columns.iter().enumerate();
+        columns.filter(|(_, column)| is_unfilled(column)).map(|(at, _)| at).collect()
+    }
+
+    /// A stored column as the new definition has it.
+    fn becomes(&self, stored: &Column) -> Option<Column> {
+        match self.change(stored) {
+            Change::Keep => Some(stored.clone()),
+            Change::Rename(name) => Some(Column { name: name.to_owned(), ..stored.clone() }),
+            Change::Recast(_, new) => Some(new.column.clone()),
+            Change::Drop => None,
+        }
+    }
+
+    /// True if a part cannot be read as the new definition says. An error if it could but for a DEFAULT that is wrong for its rows.
     pub(super) fn is_touched(
         &self,
         table: &Path,
@@ -180,7 +202,9 @@ impl Altered {
         if !part.stored_columns().all(|column| matches!(self.change(column), Change::Keep)) {
             return Ok(true);
         }
-        if self.has_stale_files(part).map_err(TableError::part(table, name))? {
+        if self.has_stale_files(part).map_err(TableError::part(table, name))?
+            || !self.unfilled(part).is_empty()
+        {
             return Ok(true);
         }
         self.try_defaults(table, name, part)?;
@@ -237,17 +261,27 @@ impl Altered {
         Ok(())
     }
 
-    /// Rows with the columns of before, those of [`Altered::recasts`] being cast already, as rows of the new definition.
+    /// Rows with the columns of before, those of [`Altered::recasts`] being cast already, and with those at the places `computed` after
+    /// them, as rows of the new definition.
     pub(super) fn adapt(
         &self,
         table: &Path,
         batch: &RecordBatch,
+        computed: &[usize],
     ) -> Result<RecordBatch, TableError> {
-        let given: Vec<Column> = self.pairs().map(|(_, _, new)| new.column.clone()).collect();
+        let is_computed = |column: &ColumnDefinition| {
+            computed.iter().any(|at| self.after.columns.get(*at) == Some(column))
+        };
+        let kept = self.pairs().filter(|(.., new)| !is_computed(new));
+        let (mut places, mut given): (Vec<usize>, Vec<Column>) =
+            kept.map(|(index, _, new)| (index, new.column.clone())).unzip();
+        places.extend(self.before.columns.len()..batch.num_columns());
+        given.extend(
+            computed.iter().filter_map(|at| Some(self.after.columns.get(*at)?.column.clone())),
+        );
         let schema = arrow_schema(&given, Strings::Binary);
-        let arrays = self.pairs().zip(schema.fields());
-        let arrays =
-            arrays.map(|((index, ..), field)| conform(batch.column(index), field.data_type()));
+        let arrays = places.iter().zip(schema.fields());
+        let arrays = arrays.map(|(index, field)| conform(batch.column(*index), field.data_type()));
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
         let kept = RecordBatch::try_new(Arc::new(schema), arrays)
             .map_err(TableError::arrow("keeping columns"))?;

@@ -172,10 +172,17 @@ impl Rewrite {
         }
     }
 
-    /// Rows of the old definition as rows of the new one; its recast columns are cast already.
-    pub fn adapt(&self, batch: RecordBatch) -> Result<RecordBatch, TableError> {
+    /// The columns of the new definition that a part lacks and whose DEFAULT takes a query to compute, by their places there.
+    pub fn unfilled(&self, part: &str) -> Result<Vec<usize>, TableError> {
+        let part = self.part(part)?;
+        Ok(self.altered.as_ref().map(|altered| altered.unfilled(&part)).unwrap_or_default())
+    }
+
+    /// Rows of the old definition, and the columns of [`Rewrite::unfilled`] after them, as rows of the new one; its recast
+    /// columns are cast already.
+    pub fn adapt(&self, batch: RecordBatch, computed: &[usize]) -> Result<RecordBatch, TableError> {
         match &self.altered {
-            Some(altered) => altered.adapt(self.table.path(), &batch),
+            Some(altered) => altered.adapt(self.table.path(), &batch, computed),
             None => Ok(batch),
         }
     }
@@ -235,7 +242,8 @@ impl Rewrite {
     }
 
     /// Begins a part that is as [`Rewrite::redefine`] says, of which only some columns are written, if that can be; with the rows of the
-    /// columns whose values are computed anew, by their places before. These come in this order.
+    /// columns whose values are computed anew, by their places before. These come in this order, and those of
+    /// [`Rewrite::unfilled`] after them.
     pub fn amend(
         &self,
         part: &str,

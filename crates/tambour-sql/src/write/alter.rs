@@ -1,25 +1,27 @@
 //! ALTER TABLE of columns: what they become is [`tambour_table::alter`]'s; values of another type are computed by a query, so that
 //! CAST means here what it means in SELECT.
 
-use super::derived::{Derived, Step};
+use super::complete::step;
+use super::derived::{Derived, Step, ordered};
 use super::mutation::{Matches, alone, disagreement, part_name, write};
 use super::numbered::ROW;
 use super::{CLAUSE, READING, of_table, parts, rows};
 use crate::SqlError;
 use crate::context::Session;
 use crate::system;
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, RecordBatchOptions, new_null_array};
+use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tambour_dialect as dialect;
-use tambour_part::types::{Column, arrow_schema};
+use tambour_part::types::{self, Column, arrow_schema};
 use tambour_table::Table;
 use tambour_table::alter::{Altered, Recast};
 use tambour_table::rewrite::Rewrite;
 use tambour_table::schema::alter::{Action, Alter, Alteration, ElementAction, PartsAction};
-use tambour_table::schema::{TableDefinition, quoted_name};
+use tambour_table::schema::{ColumnDefinition, TableDefinition, quoted_name};
 
 impl Session {
     /// ALTER TABLE, if the text is one that this knows.
@@ -61,16 +63,15 @@ impl Session {
                 .map_err(&error)?;
         let altered = Altered::new(rewrite.definition(), &statement.commands).map_err(&error)?;
         self.check_added(altered.definition(), &statement.commands).await?;
-        let recasts = altered.recasts();
-        self.check_casts(name, rewrite.definition(), &recasts).await?;
-        rewrite.redefine(altered).map_err(&error)?;
+        self.check_casts(name, rewrite.definition(), &altered.recasts()).await?;
+        rewrite.redefine(altered.clone()).map_err(&error)?;
         let (mut count, mut touched) = (0, 0);
         for part in rewrite.table().part_names().to_vec() {
             if !rewrite.is_touched(&part).map_err(&error)? {
                 continue;
             }
             rewrite.come_to(&part);
-            count += self.alter_part(name, &mut rewrite, &part, &recasts).await?;
+            count += self.alter_part(name, &mut rewrite, &part, &altered).await?;
             touched += 1;
         }
         rewrite.commit().map_err(&error)?;
@@ -135,29 +136,34 @@ impl Session {
         name: &str,
         rewrite: &mut Rewrite,
         part: &str,
-        recasts: &[Recast],
+        altered: &Altered,
     ) -> Result<u64, SqlError> {
         let error = of_table(name);
+        let computed = rewrite.unfilled(part).map_err(&error)?;
         let amended = rewrite.amend(part).map_err(&error)?;
         let is_whole = amended.is_none();
         let (mut draft, old, recasts) = if let Some((draft, old, places)) = amended {
+            let recasts = altered.recasts();
             let find = |at: &usize| recasts.iter().find(|it| it.index == *at).cloned();
             (draft, old, places.iter().filter_map(find).collect())
         } else {
             let draft = rewrite.replace(part).map_err(&error)?;
-            (draft, rewrite.rows(part).map_err(&error)?, recasts.to_vec())
+            (draft, rewrite.rows(part).map_err(&error)?, altered.recasts())
         };
         let mut targets: Vec<(usize, Column)> =
             recasts.iter().map(|it| (it.index, it.column.clone())).collect();
+        let columns = altered.definition().plain_columns();
+        let past = rewrite.definition().columns.len();
+        let added = computed.iter().filter_map(|at| columns.get(*at).cloned());
+        targets.extend(added.enumerate().map(|(number, column)| (past + number, column)));
         if !is_whole {
             targets = alone(&targets);
         }
         let mut found = None;
-        if !recasts.is_empty() {
+        if !targets.is_empty() {
             // Without the query, the old values would pass for the new ones.
             let only = rewrite.table().only(part).ok_or_else(|| disagreement(part))?;
-            let columns = rewrite.definition().plain_columns();
-            let query = casts(name, &recasts, &columns)?;
+            let query = new_values(name, altered, &recasts, &computed)?;
             let matches = self.matches(name, &query, only).await?;
             found = Some(Matches::new(matches, &targets, name));
         }
@@ -167,10 +173,10 @@ impl Session {
             let end = before + batch.num_rows() as u64;
             if let Some(found) = &mut found {
                 found.upto(end).await?;
-                batch = found.apply(batch, before, &targets)?;
+                batch = found.apply(with_blanks(&batch, computed.len())?, before, &targets)?;
             }
             if is_whole {
-                batch = rewrite.adapt(batch).map_err(&error)?;
+                batch = rewrite.adapt(batch, &computed).map_err(&error)?;
                 write(&mut draft, &batch).map_err(&error)?;
             } else if !targets.is_empty() {
                 write(&mut draft, &batch).map_err(&error)?;
@@ -185,6 +191,19 @@ impl Session {
     }
 }
 
+/// The rows with as many more columns, to be filled.
+fn with_blanks(batch: &RecordBatch, count: usize) -> Result<RecordBatch, SqlError> {
+    let (mut fields, mut columns) = (batch.schema().fields().to_vec(), batch.columns().to_vec());
+    for number in 0..count {
+        fields.push(Arc::new(Field::new(format!("\u{1f}blank{number}"), DataType::Null, true)));
+        columns.push(new_null_array(&DataType::Null, batch.num_rows()));
+    }
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    let schema = Arc::new(Schema::new(fields));
+    let wider = RecordBatch::try_new_with_options(schema, columns, &rows);
+    Ok(wider.map_err(DataFusionError::from)?)
+}
+
 fn of_parts(command: &Alter) -> Option<&PartsAction> {
     match &command.action {
         Action::Parts(action) => Some(action),
@@ -192,22 +211,77 @@ fn of_parts(command: &Alter) -> Option<&PartsAction> {
     }
 }
 
-/// `SELECT row, CAST(a, 'T'), … FROM part AS t ORDER BY row`.
-fn casts(table: &str, recasts: &[Recast], before: &[Column]) -> Result<Query, SqlError> {
+/// `SELECT row, a, c … FROM (SELECT *, f(a) AS c FROM (SELECT row, CAST(a, 'T') AS a, … FROM part AS t) AS t) AS t ORDER BY row`:
+/// the columns of `recasts`, then those at the places `computed` of the new definition.
+fn new_values(
+    table: &str,
+    altered: &Altered,
+    recasts: &[Recast],
+    computed: &[usize],
+) -> Result<Query, SqlError> {
     let alias = table.replace('"', "\"\"");
-    let part = part_name(&alias);
-    let mut values = String::new();
-    for (index, recast) in recasts.iter().enumerate() {
-        let Some(old) = before.get(recast.index) else { continue };
-        let mut value = quoted_name(&old.name);
-        if let Some(default) = &recast.in_place_of_null {
-            value = format!("ifNull({value}, {default})");
+    let after = &altered.definition().columns;
+    let is_computed =
+        |column: &ColumnDefinition| computed.iter().any(|at| after.get(*at) == Some(column));
+    let mut kept = String::new();
+    for (index, old, new) in altered.pairs().filter(|(.., new)| !is_computed(new)) {
+        let mut value = quoted_name(&old.column.name);
+        if let Some(recast) = altered.recasts().iter().find(|it| it.index == index) {
+            if let Some(default) = &recast.in_place_of_null {
+                value = format!("ifNull({value}, {default})");
+            }
+            value = format!("CAST({value}, '{}')", literal(&recast.column.data_type));
         }
-        let data_type = recast.column.data_type.to_string();
-        let data_type = data_type.replace('\\', "\\\\").replace('\'', "''");
-        values += &format!(", CAST({value}, '{data_type}') AS \"\u{1f}value{index}\"");
+        kept += &format!(", {value} AS {}", quoted_name(&new.column.name));
     }
-    Ok(dialect::parse_query(&format!(
-        "SELECT \"{ROW}\"{values} FROM \"{part}\" AS \"{alias}\" ORDER BY \"{ROW}\""
-    ))?)
+    let part = part_name(&alias);
+    let mut from =
+        format!("(SELECT \"{ROW}\"{kept} FROM \"{part}\" AS \"{alias}\") AS \"{alias}\"");
+    for layer in ordered(needed(altered, computed)?)? {
+        let values = layer.iter().map(|it| format!(", {} AS {}", it.sql, quoted_name(&it.name)));
+        let values: String = values.collect();
+        from = format!("(SELECT *{values} FROM {from}) AS \"{alias}\"");
+    }
+    let recast = |it: &Recast| {
+        let (.., new) = altered.pairs().find(|(index, ..)| *index == it.index)?;
+        Some(&new.column.name)
+    };
+    let added = computed.iter().filter_map(|at| Some(&after.get(*at)?.column.name));
+    let mut values = String::new();
+    for (number, name) in recasts.iter().filter_map(recast).chain(added).enumerate() {
+        values += &format!(", {} AS \"\u{1f}value{number}\"", quoted_name(name));
+    }
+    let text = format!("SELECT \"{ROW}\"{values} FROM {from} ORDER BY \"{ROW}\"");
+    Ok(dialect::parse_query(&text)?)
+}
+
+/// The columns at the places `computed`, and those that they read of what is not there yet.
+fn needed(altered: &Altered, computed: &[usize]) -> Result<BTreeMap<String, Step>, SqlError> {
+    let definition = altered.definition();
+    let mut needed = BTreeMap::new();
+    for column in computed.iter().filter_map(|at| definition.columns.get(*at)) {
+        needed.insert(column.column.name.clone(), made(column)?);
+    }
+    let is_kept = |column: &ColumnDefinition| altered.pairs().any(|(.., new)| new == column);
+    let columns = definition.columns.iter().chain(&definition.unstored);
+    let others: Vec<&ColumnDefinition> = columns.filter(|column| !is_kept(column)).collect();
+    loop {
+        let is_read = |name: &String| needed.values().any(|it: &Step| it.reads.contains(name));
+        let next = others.iter().find(|column| {
+            is_read(&column.column.name) && !needed.contains_key(&column.column.name)
+        });
+        let Some(column) = next else { return Ok(needed) };
+        needed.insert(column.column.name.clone(), made(column)?);
+    }
+}
+
+/// How the values of a column are made.
+fn made(column: &ColumnDefinition) -> Result<Step, SqlError> {
+    let zero = format!("defaultValueOfTypeName('{}')", literal(&column.column.data_type));
+    step(column, column.clauses.default.as_deref().unwrap_or(&zero))
+}
+
+/// The name of a type as it stands in a text of SQL.
+fn literal(data_type: &types::DataType) -> String {
+    data_type.to_string().replace('\\', "\\\\").replace('\'', "''")
 }

@@ -106,6 +106,9 @@ impl Rewrite {
                 }
             }
         }
+        let added = altered.unfilled(&*self.part(part)?).into_iter();
+        let added = added.filter_map(|at| altered.definition().columns.get(at));
+        amendment.written.extend(added.map(of_definition));
         // Skip indexes are about names and types of columns.
         let changed =
             amendment.dropped.iter().chain(amendment.renamed.iter().map(|(from, _)| from));

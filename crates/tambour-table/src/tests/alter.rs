@@ -38,7 +38,7 @@ pub(super) fn alter(
 fn whole(rewrite: &Rewrite, part: &str) -> Result<PartDraft, TableError> {
     let mut draft = rewrite.replace(part)?;
     for batch in rewrite.rows(part)? {
-        draft.write(&rewrite.adapt(batch?)?)?;
+        draft.write(&rewrite.adapt(batch?, &[])?)?;
     }
     Ok(draft)
 }
