@@ -90,6 +90,79 @@ SCRIPTS = {
         ALTER TABLE t MODIFY COLUMN x ALIAS w + 1
         CREATE TABLE u (a Int32, x Int64 ALIAS y, y Int64 ALIAS x) ENGINE = MergeTree ORDER BY a
     """,
+    "added columns": """
+        CREATE TABLE t (a Int32, s String) ENGINE = MergeTree ORDER BY a
+        INSERT INTO t VALUES (1, 'x'), (2, 'y'), (3, 'z')
+        ALTER TABLE t ADD COLUMN c String DEFAULT concat(s, toString(a))
+        ALTER TABLE t ADD COLUMN d Array(UInt8) DEFAULT [1, 2], ADD COLUMN e UInt32 DEFAULT if(a > 1, length(c), 7), ADD COLUMN f UInt8
+        ALTER TABLE t ADD COLUMN g String MATERIALIZED upper(concat(c, toString(e)))
+        SELECT *, g FROM t ORDER BY a
+        INSERT INTO t (a, s) VALUES (9, 'q')
+        SELECT *, g FROM t ORDER BY a
+        ALTER TABLE t RENAME COLUMN s TO w, ADD COLUMN h String DEFAULT concat(w, '!'), MODIFY COLUMN e Int64
+        SELECT *, g FROM t ORDER BY a
+        ALTER TABLE t ADD COLUMN al String ALIAS concat(w, '?'), ADD COLUMN i String DEFAULT concat(al, c)
+        ALTER TABLE t ADD COLUMN k UInt8 DEFAULT 3, ADD COLUMN l String DEFAULT repeat('x', k + f)
+        ALTER TABLE t ADD COLUMN j DateTime64(3) DEFAULT toDateTime64('2020-01-01 00:00:00.123', 3, 'UTC')
+        SELECT *, al FROM t ORDER BY a
+        ALTER TABLE t ADD COLUMN bad String DEFAULT concat(nope, '1')
+        ALTER TABLE t ADD COLUMN bad UInt8 DEFAULT arrayJoin([1, 2])
+        DELETE FROM t WHERE a = 2
+        ALTER TABLE t ADD COLUMN m String DEFAULT concat(w, '-') AFTER a, DROP COLUMN h
+        INSERT INTO t (a, w) VALUES (10, 'r')
+        SELECT * FROM t ORDER BY a
+        OPTIMIZE TABLE t FINAL
+        SELECT *, g FROM t ORDER BY a
+        CREATE TABLE u (a Int32, `n.x` Array(Int32), p Date) ENGINE = MergeTree PARTITION BY p ORDER BY a SETTINGS min_bytes_for_wide_part = 0, index_granularity = 128
+        INSERT INTO u SELECT number, range(number % 4), toDate('2020-01-01') + number % 3 FROM numbers(1000)
+        ALTER TABLE u ADD COLUMN `n.y` Array(String) DEFAULT arrayMap(x -> toString(x), `n.x`)
+        ALTER TABLE u ADD COLUMN z LowCardinality(Nullable(String)) DEFAULT nullIf(toString(a), '1')
+        ALTER TABLE u ADD COLUMN t Tuple(x UInt8, y String) DEFAULT (a, toString(p)), ADD COLUMN o Map(String, UInt32) DEFAULT map('a', a)
+        DELETE FROM u WHERE a % 5 = 1
+        ALTER TABLE u ADD COLUMN later String DEFAULT toString(tupleElement(t, 'y')), RENAME COLUMN z TO zz, MODIFY COLUMN p DEFAULT today()
+        INSERT INTO u (a, p) VALUES (2000, '2020-01-02')
+        SELECT * FROM u ORDER BY a
+        ALTER TABLE u CLEAR COLUMN zz
+        ALTER TABLE u CLEAR COLUMN t IN PARTITION '2020-01-02'
+        SELECT * FROM u ORDER BY a
+        CREATE TABLE e (a Int32) ENGINE = MergeTree ORDER BY a
+        ALTER TABLE e ADD COLUMN b String DEFAULT concat('x', toString(a))
+        INSERT INTO e (a) VALUES (1)
+        SELECT * FROM e
+    """,
+    "words": """
+        CREATE TABLE t (a Int32, b String, m Int32 MATERIALIZED a + 1, al Int32 ALIAS a + 2, d Int32 DEFAULT a + 3) ENGINE = MergeTree ORDER BY a
+        INSERT INTO t VALUES (1, 'x', 0), (2, 'y', 1), (3, 'z', 1)
+        ALTER TABLE t DELETE WHERE a = 1 SETTINGS mutations_sync = 2
+        ALTER TABLE t UPDATE b = 'q' WHERE a = 2 SETTINGS mutations_sync = 1, max_threads = 2
+        DELETE FROM t WHERE a = 2 SETTINGS lightweight_deletes_sync = 2
+        ALTER TABLE t ADD COLUMN c UInt8 DEFAULT 3 SETTINGS alter_sync = 2
+        ALTER TABLE t (ADD COLUMN e UInt8), (DROP COLUMN c)
+        ALTER TABLE t (UPDATE b = 'paren' WHERE a = 3)
+        !ALTER TABLE t UPDATE b = 'paren' WHERE a = 3, UPDATE b = 'paren' WHERE a = 3
+        !ALTER TABLE t UPDATE b = concat(b, '!') WHERE a = 300, DELETE WHERE a IN (1, 2)
+        INSERT INTO t (a) VALUES (5) (6)
+        INSERT INTO t (a, b) VALUES (7, 'x'), (8, 'y') (9, 'z');
+        INSERT INTO t (* EXCEPT b) VALUES (10, 1, 2)
+        INSERT INTO t (* EXCEPT (b, d)) VALUES (11, 1)
+        INSERT INTO t (*) VALUES (11, 'star', 2, 3)
+        INSERT INTO t (a, b) FORMAT JSONEachRow {"a": 11, "b": "x"} {"a": 12, "b": "y;"}
+        INSERT INTO t (a, b) FORMAT JSONEachRow [{"a": 13, "b": "[{"}, {"a": 14, "b": "y\\"}"}]
+        INSERT INTO t (a, b) FORMAT JSONEachRow {"a": 13, "b": "[{"}, {"a": 14 "b": 3}
+        INSERT INTO t (a, b) FORMAT CSV 15,"q"
+        INSERT INTO t (a, b) FORMAT TSV 16	q'x
+        INSERT INTO t (a) VALUES (15.0), (1e2), (-1.50e1)
+        INSERT INTO t (b) VALUES (15.50), (1e3), (-5), (007), (0.1), (1e22)
+        INSERT INTO t (a, b) VALUES (1.0, concat('x', 'y')), (2e0, 1.10)
+        SELECT * FROM t ORDER BY a, b, d
+        ALTER TABLE t MODIFY COLUMN m REMOVE MATERIALIZED
+        ALTER TABLE t MODIFY COLUMN d REMOVE ALIAS
+        ALTER TABLE t MODIFY COLUMN a REMOVE DEFAULT
+        SELECT * FROM t ORDER BY a, b, d
+        OPTIMIZE TABLE t FINAL SETTINGS optimize_throw_if_noop = 1
+        TRUNCATE TABLE t SETTINGS alter_sync = 1
+        DROP TABLE t SETTINGS alter_sync = 1
+    """,
     "refusals": """
         CREATE TABLE d (a Int32, d Date32) ENGINE = MergeTree ORDER BY a
         INSERT INTO d VALUES (2, DEFAULT), (3, NULL)
@@ -146,11 +219,12 @@ SCRIPTS = {
         ALTER TABLE t ADD COLUMN w UInt8 ALIAS nowhere + 1
         ALTER TABLE t ADD COLUMN w UInt8 DEFAULT nowhere + 1
         ALTER TABLE t ADD COLUMN w UInt8 DEFAULT NULL
-        !ALTER TABLE t ADD COLUMN v UInt8 DEFAULT z * 2
+        ALTER TABLE t ADD COLUMN v UInt8 DEFAULT z * 2
+        SELECT v FROM t ORDER BY a
         INSERT INTO t (a, b, z) VALUES (5, 6, 7)
         INSERT INTO t (a, b) VALUES (6, 7)
         SELECT a, x, b, y, l, m FROM t ORDER BY a
-        !ALTER TABLE t DROP COLUMN v
+        ALTER TABLE t DROP COLUMN v
         ALTER TABLE t DROP COLUMN b
         ALTER TABLE t DROP COLUMN l
         ALTER TABLE t DROP COLUMN x

@@ -376,12 +376,13 @@ fn both(function: &mut Function, written: &str) -> Result<Expr, DialectError> {
     let mut other = function.clone();
     let (value, mark) = combinator::split_mark(value);
     let mark = mark.unwrap_or_else(|| combinator::Mark::new(Otherwise::Usual));
+    let written = if written == "argAndMin" { "argMin" } else { "argMax" };
     let marked_by = mark.clone().beside(value.clone()).around(by.clone());
-    set_arguments(&mut other, vec![marked_by]);
-    rename(&mut other, if written == "argAndMin" { "min" } else { "max" });
+    set_arguments(&mut other, vec![marked_by, by.clone()]);
     add_filter(&mut other, not_null(&value));
+    extreme(&mut other, written)?;
     set_arguments(function, vec![mark.beside(by.clone()).around(value), by]);
-    extreme(function, if written == "argAndMin" { "argMin" } else { "argMax" })?;
+    extreme(function, written)?;
     let elements = [function, &other].map(|it| Expr::Function(it.clone())).to_vec();
     let tuple = Expr::Function(call("struct", elements));
     let condition = Expr::IsNull(Box::new(Expr::Function(other)));

@@ -1,6 +1,7 @@
 //! Statements that change tables: INSERT, UPDATE, DELETE, TRUNCATE, OPTIMIZE, DROP, RENAME, and `ALTER TABLE t DELETE|UPDATE`, which
 //! ClickHouse calls mutations.
 
+pub(super) mod data;
 mod words;
 
 use super::refused;
@@ -11,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
     ObjectType, Query, RenameTable, Statement as Sql, TableFactor, TableObject, TableWithJoins,
     Truncate, Update,
 };
-use words::{MUTATION, PARTITION};
+use words::{ALL_BUT, MUTATION, PARTITION};
 pub(super) use words::{arrange, first};
 
 /// A statement that changes a table.
@@ -28,17 +29,19 @@ pub struct Change {
 pub enum Action {
     /// The rows of a query are added.
     Insert {
-        /// The columns that the query's results go to; empty: all, in order.
-        columns: Vec<String>,
+        /// The columns that the query's results go to.
+        columns: Columns,
         /// The query.
         source: Box<Query>,
     },
     /// Rows are added that are not in the statement.
     Load {
-        /// The columns that get values; empty: all, in order.
-        columns: Vec<String>,
+        /// The columns that get values.
+        columns: Columns,
         /// What the rows are written in.
         format: String,
+        /// The rows, if they stand in the statement.
+        data: Option<String>,
     },
     /// Rows are removed.
     Delete {
@@ -80,6 +83,15 @@ pub enum Action {
     },
     /// The same to further tables, one after another.
     Several(Vec<Change>),
+}
+
+/// The columns that an INSERT names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// These, in this order.
+    These(Vec<String>),
+    /// All in their order, but for these.
+    AllBut(Vec<String>),
 }
 
 impl Change {
@@ -146,15 +158,8 @@ fn of_insert(insert: &Insert) -> Result<Change, DialectError> {
         return Err(refused("INSERT INTO this", "it takes the name of a table"));
     };
     if let Some(format) = &insert.format_clause {
-        let format_name = format.ident.value.clone();
-        if !format.values.is_empty() {
-            return Err(refused(
-                format!("INSERT ... FORMAT {format_name} with its data after it"),
-                "give the data on standard input",
-            ));
-        }
-        let columns = insert.columns.iter().map(column_name).collect::<Result<_, _>>()?;
-        let action = Action::Load { columns, format: format_name };
+        let (columns, format) = (of_list(&insert.columns)?, format.ident.value.clone());
+        let action = Action::Load { columns, format, data: None };
         return Ok(Change { table: table_name(name)?, action });
     }
     if insert.on.is_some() || !insert.assignments.is_empty() || insert.partitioned.is_some() {
@@ -163,9 +168,19 @@ fn of_insert(insert: &Insert) -> Result<Change, DialectError> {
     let Some(source) = &insert.source else {
         return Err(refused("INSERT without rows", "it takes VALUES or a query"));
     };
-    let columns = insert.columns.iter().map(column_name).collect::<Result<_, _>>()?;
+    let columns = of_list(&insert.columns)?;
     let action = Action::Insert { columns, source: source.clone() };
     Ok(Change { table: table_name(name)?, action })
+}
+
+/// The list of columns of an INSERT.
+fn of_list(names: &[ObjectName]) -> Result<Columns, DialectError> {
+    let mut names: Vec<String> = names.iter().map(column_name).collect::<Result<_, _>>()?;
+    Ok(match names.first().map(String::as_str) {
+        None => Columns::AllBut(names),
+        Some(ALL_BUT) => Columns::AllBut(names.split_off(1)),
+        Some(_) => Columns::These(names),
+    })
 }
 
 fn of_delete(delete: &Delete) -> Result<Change, DialectError> {

@@ -29,7 +29,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     show::from_for_in(&mut tokens);
     last_commas(&mut tokens);
     parentheses::arrange(&mut tokens);
-    change::arrange(&mut tokens);
+    change::arrange(&mut tokens)?;
     array_join::arrange(&mut tokens);
     columns::arrange(&mut tokens);
     units_in_texts(&mut tokens);

@@ -80,14 +80,14 @@ use walk::walk_mut;
 
 pub use aggregate::is_name as is_aggregate;
 pub use call::renamed;
-pub use change::{Action, Change};
+pub use change::{Action, Change, Columns};
 pub use columns::Catalog;
 pub use error::DialectError;
 pub use merged::BEFORE_THE_MERGE;
 pub use outermost::{Fill, Place};
 pub use sample::Sampling;
 pub use settings::Switches;
-pub use settings::{is_switch, known as known_settings};
+pub use settings::{check as check_setting, is_switch, known as known_settings};
 pub use statement::{Listed, Listing, Task};
 pub use temporary::{Temporary, temporary};
 pub use unstored::{PLACES_OF_ROWS, columns_of, in_layers};
@@ -159,6 +159,7 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectEr
     if sql.len() > STATEMENT_MAX {
         return Err(DialectError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
     }
+    let (sql, data) = change::data::split(sql).map_or((sql, None), |(it, data)| (it, Some(data)));
     let explained = statement::plain_explain(sql)?;
     let sql = explained.as_deref().unwrap_or(sql);
     let mut tokens = lexical::tokens(sql)?;
@@ -169,7 +170,14 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectEr
         .with_recursion_limit(NESTING_MAX)
         .build()?;
     let statements = parser.parse_statements()?.into_iter();
-    statements.map(|it| rewritten_as(it, catalog, std::mem::take(&mut asked))).collect()
+    let statements = statements.map(|it| rewritten_as(it, catalog, std::mem::take(&mut asked)));
+    let mut statements = statements.collect::<Result<Vec<_>, _>>()?;
+    if let Some(Prepared { task: Task::Change(change), .. }) = statements.last_mut()
+        && let Action::Load { data: place, .. } = &mut change.action
+    {
+        *place = data.map(str::to_owned);
+    }
+    Ok(statements)
 }
 
 /// A query of ours, which is not rewritten yet.

@@ -82,6 +82,7 @@ const HARMLESS: &[&str] = &[
     "adaptive_",
     "aggregation_",
     "allow_",
+    "alter_",
     "analyze_index_",
     "analyzer_inline_views",
     "async_",
@@ -269,6 +270,11 @@ pub(super) fn apply(
         _ => return Err(refused(format!("the setting {name} = {value}"), "it is 0 or 1")),
     });
     Ok(None)
+}
+
+/// An error if a setting cannot stand in a statement that changes a table.
+pub fn check(name: &str, value: &str) -> Result<(), DialectError> {
+    note(name, value).map(drop)
 }
 
 /// A note about a setting that has no effect, or why it cannot be.

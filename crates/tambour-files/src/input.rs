@@ -59,6 +59,8 @@ pub struct Input {
     schema: SchemaRef,
     bytes_total: Option<u64>,
     bytes_read: Arc<AtomicU64>,
+    /// All there is, if that is no file.
+    bytes: Option<Vec<u8>>,
     /// Streams of which the beginning was read, by path.
     begun: BTreeMap<PathBuf, Begun>,
     messages: BTreeMap<PathBuf, Messages>,
@@ -84,6 +86,14 @@ impl Input {
         Ok(input)
     }
 
+    /// The same of bytes, which errors call `name`. They are text.
+    pub fn of_bytes(name: &str, bytes: Vec<u8>, options: ReadOptions) -> Result<Self, FileError> {
+        let mut input = Self::closed(&[PathBuf::from(name)], options)?;
+        input.bytes = Some(bytes);
+        input.survey()?;
+        Ok(input)
+    }
+
     /// Files that nobody has looked at yet.
     fn closed(paths: &[PathBuf], options: ReadOptions) -> Result<Self, FileError> {
         check_arguments(paths, &options)?;
@@ -98,6 +108,7 @@ impl Input {
             schema: SchemaRef::new(arrow_schema::Schema::empty()),
             bytes_total,
             bytes_read: Arc::default(),
+            bytes: None,
             begun: BTreeMap::new(),
             messages: BTreeMap::new(),
             stream: None,
@@ -196,7 +207,9 @@ impl Input {
         self.pieces.clear();
         self.sheet = Sheet::default();
         for path in self.paths.clone() {
-            let piece = if is_stream(&path) {
+            let piece = if let Some(bytes) = &self.bytes {
+                self.survey_bytes(&path, bytes.clone())?
+            } else if is_stream(&path) {
                 self.survey_stream_once(&path)?
             } else {
                 self.survey_file(&path)?
@@ -265,6 +278,18 @@ impl Input {
             }
             text => self.survey_text(Source::open(path, None)?, text, extent).map(Piece::Text),
         }
+    }
+
+    fn survey_bytes(&mut self, path: &Path, bytes: Vec<u8>) -> Result<Piece, FileError> {
+        let format = match self.options.format {
+            Some(format) => format,
+            None => Format::sniff(path, &bytes)?,
+        };
+        let extent = Extent { sample: self.sample(), truncated: false };
+        let file = self.survey_text(Source::of_bytes(path, bytes.clone()), format, extent)?;
+        let rest = Source::of_bytes(path, Vec::new());
+        self.begun.insert(path.to_owned(), Begun { head: bytes, rest });
+        Ok(Piece::Text(file))
     }
 
     fn survey_text(

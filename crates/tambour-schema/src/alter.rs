@@ -39,8 +39,8 @@ pub enum Action {
     Add(Vec<ColumnDefinition>, Option<Spot>),
     /// `DROP COLUMN`.
     Drop(String),
-    /// `CLEAR COLUMN`: every row has the default again.
-    Clear(String),
+    /// `CLEAR COLUMN`: every row has the default again, or those of a partition have.
+    Clear(String, Option<Selection>),
     /// `RENAME COLUMN a TO b`.
     Rename(String, String),
     /// `MODIFY COLUMN`: what it names takes the place of what there was.
@@ -84,6 +84,8 @@ pub enum Spot {
 pub enum Property {
     /// `DEFAULT …`.
     Default,
+    /// `MATERIALIZED …`.
+    Materialized,
     /// `COMMENT …`.
     Comment,
     /// `CODEC(…)`.
@@ -114,7 +116,8 @@ impl Alteration {
             database = Some(table);
             table = cursor.expect_name("the table's name")?;
         }
-        if cursor.at_any_word(&["DELETE", "UPDATE"]) {
+        let first = cursor.peek_ahead(usize::from(cursor.at_symbol("(")));
+        if ["DELETE", "UPDATE"].iter().any(|it| cursor.is_word(first, it)) {
             return Ok(None);
         }
         let start = cursor.peek().start;
@@ -131,7 +134,51 @@ impl Alteration {
     }
 }
 
+/// `SETTINGS name = value, …` at the end of a statement that begins with one of these words: where it begins, names and values.
+pub fn settings(sql: &str, words: &[&str]) -> Option<(usize, Vec<(String, String)>)> {
+    let start = sql.trim_start();
+    let begins =
+        |word: &&str| start.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word));
+    let is_comment = ["--", "/*"].iter().any(|comment| start.starts_with(comment));
+    if !is_comment && !words.iter().any(begins) {
+        return None;
+    }
+    let mut cursor = Cursor::new(sql).ok()?;
+    if !cursor.at_any_word(words) {
+        return None;
+    }
+    loop {
+        let is_list = |cursor: &Cursor| {
+            let (name, sign) = (cursor.peek_ahead(1), cursor.peek_ahead(2));
+            cursor.at_word("SETTINGS") && name.kind == Kind::Word && cursor.text(sign) == "="
+        };
+        cursor.skip_until(is_list).ok()?;
+        let start = cursor.peek().start;
+        if !cursor.take_words(&["SETTINGS"]) {
+            return None;
+        }
+        let mut settings = Vec::new();
+        loop {
+            let name = cursor.expect_name("a setting").ok()?;
+            cursor.expect_symbol("=").ok()?;
+            let value = cursor.advance();
+            settings.push((name, cursor.text(value).to_owned()));
+            if !cursor.take_symbol(",") {
+                break;
+            }
+        }
+        if cursor.expect_end().is_ok() {
+            return Some((start, settings));
+        }
+    }
+}
+
 fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
+    if cursor.take_symbol("(") {
+        let command = command(cursor)?;
+        cursor.expect_symbol(")")?;
+        return Ok(command);
+    }
     if cursor.take_words(&["ADD", "COLUMN"]) {
         let is_optional = optional(cursor, &["NOT", "EXISTS"])?;
         let name = column_name(cursor)?;
@@ -174,13 +221,13 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
     let name = column_name(cursor)?;
     let action = match verb {
         "DROP" | "CLEAR" => {
-            if cursor.at_word("IN") {
-                return Err(refused(
-                    &format!("{verb} COLUMN ... IN PARTITION"),
-                    "a column is changed in the whole table",
-                ));
+            if verb == "DROP" {
+                Action::Drop(name)
+            } else {
+                let is_of_some = cursor.take_words(&["IN"]);
+                let some = is_of_some.then(|| parts::selection(cursor)).transpose()?;
+                Action::Clear(name, some)
             }
-            if verb == "DROP" { Action::Drop(name) } else { Action::Clear(name) }
         }
         "RENAME" => {
             cursor.expect_words(&["TO"])?;
@@ -229,6 +276,7 @@ fn modify(cursor: &mut Cursor, name: String) -> Result<Action, TableError> {
     if cursor.take_words(&["REMOVE"]) {
         let properties = [
             ("DEFAULT", Property::Default),
+            ("MATERIALIZED", Property::Materialized),
             ("COMMENT", Property::Comment),
             ("CODEC", Property::Codec),
             ("TTL", Property::Ttl),
@@ -236,7 +284,7 @@ fn modify(cursor: &mut Cursor, name: String) -> Result<Action, TableError> {
         ];
         let found = properties.into_iter().find(|(word, _)| cursor.take_words(&[word]));
         let Some((_, property)) = found else {
-            return Err(cursor.expected("DEFAULT, COMMENT, CODEC, TTL or SETTINGS"));
+            return Err(cursor.expected("DEFAULT, MATERIALIZED, COMMENT, CODEC, TTL or SETTINGS"));
         };
         return Ok(Action::Remove(name, property));
     }

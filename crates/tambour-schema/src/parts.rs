@@ -105,7 +105,7 @@ fn table(cursor: &mut Cursor) -> Result<String, TableError> {
 }
 
 /// `PART 'name'`, `PARTITION value`, `PARTITION ID 'id'`, `PARTITION ALL`.
-fn selection(cursor: &mut Cursor) -> Result<Selection, TableError> {
+pub(super) fn selection(cursor: &mut Cursor) -> Result<Selection, TableError> {
     if cursor.take_words(&["PART"]) {
         return Ok(Selection::Part(cursor.expect_text("the name of a part in quotes")?));
     }

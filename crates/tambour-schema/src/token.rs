@@ -173,7 +173,8 @@ impl<'a> Cursor<'a> {
     pub fn at_word(&self, word: &str) -> bool {
         self.is_word(self.peek(), word)
     }
-    fn is_word(&self, token: Token, word: &str) -> bool {
+    /// True if a token is this keyword.
+    pub fn is_word(&self, token: Token, word: &str) -> bool {
         token.kind == Kind::Word && self.text(token).eq_ignore_ascii_case(word)
     }
     /// True if the next token is one of these keywords.

@@ -240,6 +240,8 @@ impl Session {
     /// Parses and plans one statement, ClickHouse's dialect included. One that changes a table is carried out at once; what
     /// it did is among the notes.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
+        let plain = crate::write::without_settings(text)?;
+        let text = plain.as_deref().unwrap_or(text);
         if dialect::begins_with(text, ["CHECK", "TABLE"]) {
             return self.check_table(text);
         }

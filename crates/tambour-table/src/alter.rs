@@ -303,7 +303,7 @@ impl Draft {
         match &command.action {
             Action::Add(columns, spot) => self.add(columns, spot.as_ref(), command.is_optional),
             Action::Drop(name) => self.remove("DROP", name).map(drop).or_else(skips),
-            Action::Clear(name) => match self.find("CLEAR COLUMN", name) {
+            Action::Clear(name, _) => match self.find("CLEAR COLUMN", name) {
                 Ok(at) => {
                     self.check_key("CLEAR", name)?;
                     self.origins[at] = None;
@@ -313,23 +313,7 @@ impl Draft {
             },
             Action::Rename(from, to) => self.rename(from, to).or_else(skips),
             Action::Modify(modification) => self.modify(modification).or_else(skips),
-            Action::Remove(name, property) => match self.find("MODIFY COLUMN", name) {
-                Ok(at) => {
-                    let column = &mut self.definition.columns[at];
-                    match property {
-                        Property::Default if column.clauses.kind != ColumnKind::Given => {
-                            return Err(wrong(name, "its expression is not a DEFAULT"));
-                        }
-                        Property::Default => column.clauses.default = None,
-                        Property::Comment => column.comment = None,
-                        Property::Codec => column.codec = None,
-                        Property::Ttl => column.clauses.ttl = None,
-                        Property::Settings => column.clauses.settings = None,
-                    }
-                    Ok(())
-                }
-                Err(error) => skips(error),
-            },
+            Action::Remove(name, property) => self.remove_property(name, *property).or_else(skips),
             Action::Element(action) => self.change_element(action, command.is_optional),
             Action::Parts(_) => Err(TableError::Refused {
                 clause: "ALTER TABLE of columns and parts at once".to_owned(),
@@ -342,6 +326,37 @@ impl Draft {
                 Ok(())
             }
         }
+    }
+
+    /// `MODIFY COLUMN c REMOVE …`.
+    fn remove_property(&mut self, name: &str, property: Property) -> Result<(), TableError> {
+        let unstored = self.find_unstored(name);
+        let column = if let Some(at) = unstored {
+            &mut self.definition.unstored[at]
+        } else {
+            let at = self.find("MODIFY COLUMN", name)?;
+            &mut self.definition.columns[at]
+        };
+        let kind = match property {
+            Property::Default => Some(ColumnKind::Given),
+            Property::Materialized => Some(ColumnKind::Materialized),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            if column.clauses.kind != kind || column.clauses.default.is_none() {
+                return Err(wrong(name, format!("it has no {}", kind.word())));
+            }
+            column.clauses.default = None;
+            column.clauses.kind = ColumnKind::Given;
+        }
+        match property {
+            Property::Comment => column.comment = None,
+            Property::Codec => column.codec = None,
+            Property::Ttl => column.clauses.ttl = None,
+            Property::Settings => column.clauses.settings = None,
+            Property::Default | Property::Materialized => {}
+        }
+        Ok(())
     }
 
     fn find(&self, clause: &str, name: &str) -> Result<usize, TableError> {
@@ -637,7 +652,10 @@ fn check_defaults(definition: &TableDefinition, given: &[String]) -> Result<(), 
         };
         let name = &column.column.name;
         for read in expression.columns() {
-            let is_known = definition.columns.iter().any(|it| it.column.name == read);
+            let mut columns = definition.columns.iter().chain(&definition.unstored);
+            // `t.y` may be of the tuple `t`.
+            let tuple = read.split_once('.').map_or(read, |(tuple, _)| tuple);
+            let is_known = columns.any(|it| it.column.name == read || it.column.name == tuple);
             if !is_known || read == name {
                 let clause = format!("DEFAULT of column `{name}`");
                 return Err(TableError::UnknownColumn { clause, name: read.to_owned() });

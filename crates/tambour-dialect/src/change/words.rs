@@ -1,12 +1,17 @@
 //! Words of statements that change tables which the parser library does not know, before it sees them.
 
 use super::super::lexical::{closing, is_word, next};
+use super::super::refused;
+use crate::DialectError;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 /// Begins the alias that tells `ALTER TABLE … DELETE` from `DELETE FROM`; nobody types it.
 pub(super) const MUTATION: &str = "\u{1f}mutation";
 /// Begins what follows in the alias, or the alias: `PARTITION …`.
 pub(super) const PARTITION: &str = "\u{1f}in ";
+
+/// The first of the columns of an INSERT: all but those that follow.
+pub(super) const ALL_BUT: &str = "\u{1f}all but";
 
 /// Settings of an INSERT that change nothing of its rows.
 const SETTINGS: [&str; 9] = [
@@ -22,13 +27,13 @@ const SETTINGS: [&str; 9] = [
 ];
 
 /// Changes the words of a statement.
-pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
-    let Some(start) = first(tokens) else { return };
+pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) -> Result<(), DialectError> {
+    let Some(start) = first(tokens) else { return Ok(()) };
     let word = |text: &str| is_word(&tokens[start].token, text);
     if word("WITH") {
         with_before(tokens, start);
     } else if word("ALTER") {
-        mutation(tokens, start);
+        mutation(tokens, start)?;
     } else if word("DELETE") {
         let table = next(tokens, start).filter(|it| is_word(&tokens[*it].token, "FROM"));
         if let Some(last) = table.and_then(|it| end_of_name(tokens, it)) {
@@ -38,13 +43,8 @@ pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
         at_once(tokens);
     } else if word("INSERT") {
         insert(tokens, start);
-    } else if word("OPTIMIZE") {
-        let settings = (start..tokens.len()).find(|at| is_word(&tokens[*at].token, "SETTINGS"));
-        if let Some(settings) = settings {
-            let end = tokens.len();
-            blank(tokens, settings, end);
-        }
     }
+    Ok(())
 }
 
 /// The first word.
@@ -91,23 +91,53 @@ fn end_of_name(tokens: &[TokenWithSpan], before: usize) -> Option<usize> {
 }
 
 /// `ALTER TABLE t DELETE WHERE c` is `DELETE FROM t WHERE c`, but for the alias of `t`; `ALTER TABLE t UPDATE a = b WHERE c` likewise.
-fn mutation(tokens: &mut Vec<TokenWithSpan>, start: usize) {
+fn mutation(tokens: &mut Vec<TokenWithSpan>, start: usize) -> Result<(), DialectError> {
     let Some(table) = next(tokens, start).filter(|at| is_word(&tokens[*at].token, "TABLE")) else {
-        return;
+        return Ok(());
     };
-    let Some(last) = end_of_name(tokens, table) else { return };
-    let Some(verb) = next(tokens, last) else { return };
+    let Some(last) = end_of_name(tokens, table) else { return Ok(()) };
+    let Some(mut verb) = next(tokens, last) else { return Ok(()) };
+    let is_mutation = |token: &Token| is_word(token, "DELETE") || is_word(token, "UPDATE");
+    if tokens[verb].token == Token::LParen
+        && let Some(inner) = next(tokens, verb).filter(|it| is_mutation(&tokens[*it].token))
+        && let Some(close) = closing(tokens, verb)
+    {
+        blank(tokens, verb, verb + 1);
+        blank(tokens, close, close + 1);
+        verb = inner;
+    }
     let word = |text: &str| Token::make_word(text, None);
     let (before, after) = if is_word(&tokens[verb].token, "DELETE") {
         ((word("DELETE"), word("FROM")), Token::Whitespace(Whitespace::Space))
     } else if is_word(&tokens[verb].token, "UPDATE") {
         ((word("UPDATE"), Token::Whitespace(Whitespace::Space)), word("SET"))
     } else {
-        return;
+        return Ok(());
     };
+    if has_more(tokens, verb) {
+        return Err(refused(
+            "ALTER TABLE with DELETE or UPDATE beside another command",
+            "make a statement of each",
+        ));
+    }
     (tokens[start].token, tokens[table].token) = before;
     tokens[verb].token = after;
     in_partition(tokens, last, MUTATION);
+    Ok(())
+}
+
+/// True if a comma after WHERE begins another command.
+fn has_more(tokens: &[TokenWithSpan], verb: usize) -> bool {
+    let (mut at, mut is_past) = (verb, false);
+    while let Some(place) = next(tokens, at) {
+        at = place;
+        match &tokens[at].token {
+            Token::LParen | Token::LBracket => at = closing(tokens, at).unwrap_or(at),
+            Token::Comma if is_past => return true,
+            token => is_past |= is_word(token, "WHERE"),
+        }
+    }
+    false
 }
 
 /// Takes `IN PARTITION p` away, which stands before WHERE, and puts it into an alias after the name of the table.
@@ -165,14 +195,19 @@ fn at_once(tokens: &mut [TokenWithSpan]) {
 }
 
 /// `INSERT INTO t SETTINGS … VALUES` without settings that change nothing, and `FORMAT Values` as VALUES.
-fn insert(tokens: &mut [TokenWithSpan], start: usize) {
+fn insert(tokens: &mut Vec<TokenWithSpan>, start: usize) {
     let mut at = start;
     while let Some(place) = next(tokens, at) {
         at = place;
         let is = |text: &str| is_word(&tokens[at].token, text);
         if tokens[at].token == Token::LParen {
-            at = closing(tokens, at).unwrap_or(at);
-        } else if is("VALUES") || is("SELECT") || is("WITH") {
+            let end = closing(tokens, at).unwrap_or(at);
+            all_but(tokens, at, end);
+            at = end;
+        } else if is("VALUES") {
+            between_rows(tokens, at);
+            return;
+        } else if is("SELECT") || is("WITH") {
             return;
         } else if is("SETTINGS") {
             let Some(end) = end_of_settings(tokens, at) else { return };
@@ -183,9 +218,46 @@ fn insert(tokens: &mut [TokenWithSpan], start: usize) {
             let row = name.and_then(|it| next(tokens, it));
             if row.is_some_and(|it| tokens[it].token == Token::LParen) {
                 blank(tokens, at, at + 1);
+                between_rows(tokens, name.unwrap_or(at));
             }
             return;
         }
+    }
+}
+
+/// `VALUES (1) (2)` has a comma between its rows.
+fn between_rows(tokens: &mut Vec<TokenWithSpan>, values: usize) {
+    let mut at = values;
+    while let Some(row) = next(tokens, at).filter(|it| tokens[*it].token == Token::LParen) {
+        let Some(end) = closing(tokens, row) else { return };
+        match next(tokens, end).map(|it| (it, &tokens[it].token)) {
+            Some((comma, Token::Comma)) => at = comma,
+            Some((_, Token::LParen)) => {
+                let span = tokens[end].span;
+                tokens.insert(end + 1, TokenWithSpan { token: Token::Comma, span });
+                at = end + 1;
+            }
+            _ => return,
+        }
+    }
+}
+
+/// `(* EXCEPT b)`, `(* EXCEPT (a, b))` and `(*)` in the place of the columns of an INSERT: names after one that tells what they are.
+fn all_but(tokens: &mut Vec<TokenWithSpan>, open: usize, end: usize) {
+    let Some(star) = next(tokens, open).filter(|it| tokens[*it].token == Token::Mul) else {
+        return;
+    };
+    tokens[star].token = Token::make_word(ALL_BUT, Some('"'));
+    let Some(except) = next(tokens, star).filter(|it| is_word(&tokens[*it].token, "EXCEPT")) else {
+        return;
+    };
+    tokens[except].token = Token::Comma;
+    let Some(inner) = next(tokens, except).filter(|it| tokens[*it].token == Token::LParen) else {
+        return;
+    };
+    if let Some(close) = closing(tokens, inner).filter(|it| *it < end) {
+        blank(tokens, inner, inner + 1);
+        blank(tokens, close, close + 1);
     }
 }
 

@@ -5,7 +5,7 @@ use super::complete::step;
 use super::derived::{Derived, Step, ordered};
 use super::mutation::{Matches, alone, disagreement, part_name, write};
 use super::numbered::ROW;
-use super::{CLAUSE, READING, of_table, parts, rows};
+use super::{CLAUSE, READING, of_table, parts, rows, selected};
 use crate::SqlError;
 use crate::context::Session;
 use crate::system;
@@ -66,7 +66,7 @@ impl Session {
         self.check_casts(name, rewrite.definition(), &altered.recasts()).await?;
         rewrite.redefine(altered.clone()).map_err(&error)?;
         let (mut count, mut touched) = (0, 0);
-        for part in rewrite.table().part_names().to_vec() {
+        for part in asked(name, rewrite.table(), &statement.commands)? {
             if !rewrite.is_touched(&part).map_err(&error)? {
                 continue;
             }
@@ -202,6 +202,25 @@ fn with_blanks(batch: &RecordBatch, count: usize) -> Result<RecordBatch, SqlErro
     let schema = Arc::new(Schema::new(fields));
     let wider = RecordBatch::try_new_with_options(schema, columns, &rows);
     Ok(wider.map_err(DataFusionError::from)?)
+}
+
+/// The parts that may change: those of a partition, if all commands are about it.
+fn asked(name: &str, table: &Table, commands: &[Alter]) -> Result<Vec<String>, SqlError> {
+    let of_some = |command: &Alter| match &command.action {
+        Action::Clear(_, selection) => selection.clone(),
+        _ => None,
+    };
+    let selections: Vec<_> = commands.iter().map(of_some).collect();
+    match selections.as_slice() {
+        [Some(first), others @ ..] if others.iter().all(|it| it.as_ref() == Some(first)) => {
+            selected(name, table, first)
+        }
+        all if all.iter().all(Option::is_none) => Ok(table.part_names().to_vec()),
+        _ => Err(SqlError::refused(
+            "CLEAR COLUMN ... IN PARTITION beside another command",
+            "make two statements of it",
+        )),
+    }
 }
 
 fn of_parts(command: &Alter) -> Option<&PartsAction> {

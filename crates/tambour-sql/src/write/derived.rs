@@ -163,8 +163,12 @@ struct Rows {
 impl Rows {
     /// For rows with these columns, of which some steps read some.
     fn new(columns: &[Column], steps: &[Vec<Step>], strings: Strings) -> Self {
-        let is_read =
-            |column: &Column| steps.iter().flatten().any(|step| step.reads.contains(&column.name));
+        // `t.y` may be of the tuple `t`.
+        let is_of = |read: &String, name: &str| {
+            read.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let reads = || steps.iter().flatten().flat_map(|step| &step.reads);
+        let is_read = |column: &Column| reads().any(|read| is_of(read, &column.name));
         let read = columns.iter().enumerate().filter(|(_, column)| is_read(column));
         let (columns, read): (Vec<usize>, Vec<Column>) =
             read.map(|(index, column)| (index, column.clone())).unzip();

@@ -16,9 +16,9 @@ use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
 use std::collections::VecDeque;
 use std::path::Path;
-use tambour_dialect::Change;
+use tambour_dialect::{Change, Columns};
 use tambour_files::{Handed, Input};
-use tambour_part::types::{Column, Strings};
+use tambour_part::types::{Column, DataType as ColumnType, Strings};
 use tambour_table::Table;
 use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition};
@@ -34,7 +34,7 @@ impl Session {
         &self,
         change: &Change,
         table: &Table,
-        columns: &[String],
+        columns: &Columns,
         source: Rows<'_>,
     ) -> Result<String, SqlError> {
         let name = change.table.as_str();
@@ -46,14 +46,16 @@ impl Session {
             ));
         };
         let (given, mut source) = match source {
-            Rows::Format(format) => {
+            Rows::Format(format, data) => {
                 let given = given(definition, columns, None)?;
-                let opened = self.opened(format, definition, &given)?;
+                let opened = self.opened((format, data), definition, &given)?;
                 (given, opened)
             }
             Rows::Query(query) => {
-                let source = self.source(query).await?;
-                (given(definition, columns, Some(source.width()))?, source)
+                let mut source = self.source(query).await?;
+                let given = given(definition, columns, Some(source.width()))?;
+                source.meet(&given);
+                (given, source)
             }
         };
         let options = InsertOptions { existing: Existing::Append, ..self.insert_options() };
@@ -155,8 +157,8 @@ impl Session {
 #[derive(Clone, Copy)]
 pub(super) enum Rows<'a> {
     Query(&'a Query),
-    /// Data of this format, which are not in the statement.
-    Format(&'a str),
+    /// Data of this format, which follow it in the statement or come from elsewhere.
+    Format(&'a str, Option<&'a str>),
 }
 
 /// Where rows come from.
@@ -217,6 +219,22 @@ impl Source {
             Self::Query(execution, _) => execution.stream.schema().fields().len(),
             Self::Runs(runs) => runs.width,
             Self::Data(input) => input.columns().len(),
+        }
+    }
+
+    /// Writes literals as the columns read them.
+    fn meet(&mut self, given: &[Column]) {
+        let types: Vec<&ColumnType> = given.iter().map(|column| &column.data_type).collect();
+        match self {
+            Self::Literals(literals, _) => literals.meet(&types),
+            Self::Runs(runs) => {
+                for (run, _) in &mut runs.left {
+                    let literal = types.iter().zip(&run.is_literal).filter(|(_, it)| **it);
+                    let literal: Vec<&ColumnType> = literal.map(|(it, _)| *it).collect();
+                    run.literals.meet(&literal);
+                }
+            }
+            Self::Query(..) | Self::Data(_) => {}
         }
     }
 
@@ -287,7 +305,7 @@ pub(super) fn of_rows(name: &str) -> impl Fn(tambour_files::FileError) -> SqlErr
 /// The columns that get values, in the order of the statement; an error if there are not as many values.
 fn given(
     definition: &TableDefinition,
-    columns: &[String],
+    columns: &Columns,
     width: Option<usize>,
 ) -> Result<Vec<Column>, SqlError> {
     let of = |columns: &[ColumnDefinition], kind: ColumnKind| -> Vec<Column> {
@@ -295,13 +313,12 @@ fn given(
         of_kind.map(|it| it.column.clone()).collect()
     };
     let mut all = of(&definition.columns, ColumnKind::Given);
+    let plain = all.clone();
     let mut given: Vec<Column> = Vec::new();
-    if columns.is_empty() {
-        given.clone_from(&all);
-    }
     // These get values only where they are named.
     all.extend(of(&definition.unstored, ColumnKind::Ephemeral));
-    for name in columns {
+    let (Columns::These(names) | Columns::AllBut(names)) = columns;
+    for name in names {
         let Some(column) = all.iter().find(|column| column.name == *name) else {
             let known: Vec<&str> = all.iter().map(|column| column.name.as_str()).collect();
             return Err(SqlError::refused(
@@ -316,6 +333,9 @@ fn given(
             ));
         }
         given.push(column.clone());
+    }
+    if matches!(columns, Columns::AllBut(_)) {
+        given = plain.into_iter().filter(|column| !given.contains(column)).collect();
     }
     match width {
         Some(width) if width != given.len() => Err(SqlError::refused(

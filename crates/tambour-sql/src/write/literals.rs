@@ -6,11 +6,15 @@ use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::sql::sqlparser::ast::{Expr, Parens, Query, SetExpr, UnaryOperator, Value};
 use std::sync::Arc;
+use tambour_part::types::DataType as ColumnType;
+use tambour_value::print::float64;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 /// Deepest nesting of literals that is looked at.
 const DEPTH_MAX: usize = 32;
+/// Most digits of an integer.
+const DIGITS_MAX: usize = 80;
 
 /// The rows of a query that is VALUES and nothing else, if all are equally long.
 fn values(query: &Query) -> Option<&[Parens<Vec<Expr>>]> {
@@ -87,6 +91,8 @@ enum Cell {
     Default,
     /// The text as a file would have it.
     Text(String),
+    /// A number as it is written.
+    Number(String),
 }
 
 impl Literals {
@@ -111,6 +117,23 @@ impl Literals {
         (0..self.width).map(of_column).collect()
     }
 
+    /// Writes numbers as columns of these types read them: `1e2` is a whole number, and a text has a number as it is printed.
+    pub(super) fn meet(&mut self, types: &[&ColumnType]) {
+        for row in &mut self.rows {
+            for (cell, data_type) in row.iter_mut().zip(types) {
+                let Cell::Number(digits) = &*cell else { continue };
+                let written = match data_type.unwrapped() {
+                    ColumnType::String | ColumnType::FixedString(_) => printed(digits),
+                    it if is_whole(it) && digits.contains(['.', 'e', 'E']) => whole(digits),
+                    _ => None,
+                };
+                if let Some(written) = written {
+                    *cell = Cell::Number(written);
+                }
+            }
+        }
+    }
+
     /// True if a value is DEFAULT.
     pub(super) fn has_defaults(&self) -> bool {
         self.rows.iter().flatten().any(|cell| *cell == Cell::Default)
@@ -125,11 +148,56 @@ fn texts<'a>(rows: impl Iterator<Item = &'a Vec<Cell>>, index: usize) -> ArrayRe
     let mut texts = StringBuilder::new();
     for row in rows {
         texts.append_option(match &row[index] {
-            Cell::Text(text) => Some(text),
+            Cell::Text(text) | Cell::Number(text) => Some(text),
             Cell::Null | Cell::Default => None,
         });
     }
     Arc::new(texts.finish())
+}
+
+/// True of integers.
+fn is_whole(data_type: &ColumnType) -> bool {
+    matches!(
+        data_type,
+        ColumnType::Int8
+            | ColumnType::Int16
+            | ColumnType::Int32
+            | ColumnType::Int64
+            | ColumnType::Int128
+            | ColumnType::Int256
+            | ColumnType::UInt8
+            | ColumnType::UInt16
+            | ColumnType::UInt32
+            | ColumnType::UInt64
+            | ColumnType::UInt128
+            | ColumnType::UInt256
+    )
+}
+
+/// The digits of a number with a point or an exponent, if it is an integer.
+fn whole(written: &str) -> Option<String> {
+    let (sign, rest) = written.strip_prefix('-').map_or(("", written), |rest| ("-", rest));
+    let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let after = after.trim_end_matches('0');
+    let exponent = usize::try_from(exponent.parse::<i32>().ok()?).ok()?;
+    let zeros = exponent.checked_sub(after.len()).filter(|it| *it <= DIGITS_MAX)?;
+    let digits = format!("{before}{after}{}", "0".repeat(zeros));
+    let digits = digits.trim_start_matches('0');
+    Some(format!("{sign}{}", if digits.is_empty() { "0" } else { digits }))
+}
+
+/// A number as ClickHouse prints its value: an integer of 64 bits, or a float.
+fn printed(written: &str) -> Option<String> {
+    if let Ok(value) = written.parse::<u64>() {
+        return Some(value.to_string());
+    }
+    if let Ok(value) = written.parse::<i64>() {
+        return Some(value.to_string());
+    }
+    let mut text = Vec::new();
+    float64(written.parse().ok()?, &mut text);
+    String::from_utf8(text).ok()
 }
 
 /// `None` if the expression is not a literal.
@@ -138,8 +206,10 @@ fn cell(expr: &Expr) -> Option<Cell> {
         Expr::Value(value) => match &value.value {
             Value::Null => Some(Cell::Null),
             Value::SingleQuotedString(text) => Some(Cell::Text(text.clone())),
+            Value::Number(..) => text(expr, 0).map(Cell::Number),
             _ => text(expr, 0).map(Cell::Text),
         },
+        Expr::UnaryOp { .. } => text(expr, 0).map(Cell::Number),
         Expr::Identifier(word)
             if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("DEFAULT") =>
         {
@@ -217,11 +287,12 @@ mod tests {
     #[test]
     fn literals_keep_their_digits() {
         let some = |text: &str| Cell::Text(text.to_owned());
+        let number = |text: &str| Cell::Number(text.to_owned());
         assert_eq!(
             cells("VALUES (12345678901234567890.123, -1, NULL, 'a', DEFAULT, true)"),
             Some(vec![vec![
-                some("12345678901234567890.123"),
-                some("-1"),
+                number("12345678901234567890.123"),
+                number("-1"),
                 Cell::Null,
                 some("a"),
                 Cell::Default,
@@ -243,8 +314,25 @@ mod tests {
         let queries: Vec<_> =
             runs.iter().map(|run| run.query.as_ref().map(ToString::to_string)).collect();
         assert_eq!(queries, [Some("VALUES (f(2), 0), (g(3), 1)".to_owned()), None]);
-        let some = |text: &str| Cell::Text(text.to_owned());
-        assert_eq!(runs[0].literals.rows, [[some("1"), some("0.10")], [some("2"), Cell::Null]]);
+        let number = |text: &str| Cell::Number(text.to_owned());
+        let rows = [[number("1"), number("0.10")], [number("2"), Cell::Null]];
+        assert_eq!(runs[0].literals.rows, rows);
+    }
+
+    #[test]
+    fn numbers_meet_their_columns() {
+        let pairs =
+            [("1e2", "100"), ("-15.0", "-15"), ("1.50e1", "15"), ("0.0", "0"), ("007.", "7")];
+        for (written, expected) in pairs {
+            assert_eq!(whole(written).as_deref(), Some(expected), "{written}");
+        }
+        for written in ["15.5", "1e-2", "1e99", "1.25e1"] {
+            assert_eq!(whole(written), None, "{written}");
+        }
+        let pairs = [("15.50", "15.5"), ("1e3", "1000"), ("007", "7"), ("-5", "-5"), ("1.0", "1")];
+        for (written, expected) in pairs {
+            assert_eq!(printed(written).as_deref(), Some(expected), "{written}");
+        }
     }
 
     #[test]

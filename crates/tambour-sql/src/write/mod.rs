@@ -16,12 +16,14 @@ mod load;
 mod mutation;
 mod numbered;
 mod parts;
+mod settings;
 
 use crate::SqlError;
 use crate::context::Session;
 use datafusion::common::TableReference;
 use insert::Rows;
 pub(crate) use parts::selected;
+pub(crate) use settings::without_settings;
 use std::sync::{Arc, PoisonError};
 use tambour_dialect::{Action, Change};
 use tambour_part::types::arrow_schema;
@@ -68,8 +70,9 @@ impl Session {
             Action::Insert { columns, source } => {
                 self.insert(change, &table, columns, Rows::Query(source)).await?
             }
-            Action::Load { columns, format } => {
-                self.insert(change, &table, columns, Rows::Format(format)).await?
+            Action::Load { columns, format, data } => {
+                let rows = Rows::Format(format, data.as_deref());
+                self.insert(change, &table, columns, rows).await?
             }
             Action::Delete { condition, is_mask, partition } => {
                 let partition = partition.as_deref();
