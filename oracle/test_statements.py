@@ -163,6 +163,25 @@ SCRIPTS = {
         TRUNCATE TABLE t SETTINGS alter_sync = 1
         DROP TABLE t SETTINGS alter_sync = 1
     """,
+    "replacement": """
+        CREATE TABLE t (a Int32) ENGINE = MergeTree ORDER BY a
+        INSERT INTO t VALUES (1), (2)
+        CREATE OR REPLACE TABLE t ENGINE = MergeTree ORDER BY a AS SELECT a, a * 2 AS b FROM t
+        SELECT * FROM t ORDER BY a
+        CREATE OR REPLACE TABLE n (a Int32) ENGINE = MergeTree ORDER BY a
+        INSERT INTO n VALUES (7)
+        EXCHANGE TABLES t AND n
+        SELECT * FROM t ORDER BY a
+        SELECT * FROM n ORDER BY a
+        CREATE OR REPLACE TABLE t (a Int32, b UInt8 DEFAULT nofunc(a)) ENGINE = MergeTree ORDER BY a
+        CREATE OR REPLACE TABLE n ENGINE = MergeTree ORDER BY x AS SELECT throwIf(number = 3) AS x FROM numbers(10)
+        SELECT * FROM n ORDER BY a
+        EXCHANGE TABLES t AND nothing
+        CREATE OR REPLACE TABLE n AS t
+        SELECT * FROM n
+        REPLACE TABLE n (x UInt8) ENGINE = MergeTree ORDER BY x
+        SELECT name FROM system.tables WHERE database = currentDatabase() ORDER BY name
+    """,
     "refusals": """
         CREATE TABLE d (a Int32, d Date32) ENGINE = MergeTree ORDER BY a
         INSERT INTO d VALUES (2, DEFAULT), (3, NULL)

@@ -281,11 +281,13 @@ fn outer_query(sql: &mut Sql) -> Option<&mut Query> {
 /// have a parser of their own.
 pub fn is_create_table(sql: &str) -> bool {
     begins_with(sql, ["CREATE", "TABLE"])
+        || begins_with(sql, ["CREATE", "OR", "REPLACE", "TABLE"])
+        || begins_with(sql, ["REPLACE", "TABLE"])
 }
 
 /// True if these are the first words of a statement, comments apart.
-pub fn begins_with(sql: &str, wanted: [&str; 2]) -> bool {
-    let may_be = first_word_is(sql, wanted[0]);
+pub fn begins_with<const N: usize>(sql: &str, wanted: [&str; N]) -> bool {
+    let may_be = wanted.first().is_some_and(|first| first_word_is(sql, first));
     let Some(Ok(tokens)) = may_be.then(|| lexical::tokens(sql)) else { return false };
     let mut words = tokens.iter().filter(|it| !matches!(it.token, Token::Whitespace(_)));
     wanted.iter().all(|word| words.next().is_some_and(|it| lexical::is_word(&it.token, word)))

@@ -23,7 +23,9 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
 /// The same with a query, whose rows fill the table and whose columns are the table's if none are written.
 pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
     let mut cursor = Cursor::new(sql)?;
-    let mut replaces = false;
+    // REPLACE asks for a table that is there; nobody minds if there is none.
+    let is_short = cursor.take_words(&["REPLACE"]);
+    let mut replaces = is_short;
     if cursor.take_words(&["CREATE"]) {
         if cursor.take_words(&["OR"]) {
             cursor.expect_words(&["REPLACE"])?;
@@ -37,7 +39,7 @@ pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
                 ));
             }
         }
-    } else if !cursor.take_words(&["ATTACH"]) {
+    } else if !is_short && !cursor.take_words(&["ATTACH"]) {
         return Err(cursor.expected("CREATE TABLE"));
     }
     cursor.expect_words(&["TABLE"])?;

@@ -249,6 +249,8 @@ impl Session {
             self.keep(&asked).await?
         } else if dialect::is_create_table(text) {
             self.create_table(text).await?
+        } else if dialect::begins_with(text, ["EXCHANGE", "TABLES"]) {
+            self.exchange_tables(text)?
         } else if let Some(told) = Box::pin(self.altered(text)).await? {
             told
         } else {

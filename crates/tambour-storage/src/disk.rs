@@ -184,6 +184,11 @@ impl Storage for Disk {
         fs::rename(from, to)
     }
 
+    fn exchange(&self, first: &Path, second: &Path) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags};
+        Ok(rustix::fs::renameat_with(CWD, first, CWD, second, RenameFlags::EXCHANGE)?)
+    }
+
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         use io::ErrorKind::{AlreadyExists, NotFound};
         match fs::hard_link(from, to) {

@@ -98,6 +98,10 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     fn create_directory(&self, path: &Path) -> io::Result<()>;
     /// Renames a file or directory; a file at the target is replaced.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives two directories each other's names, in one step. An error where the system cannot do that.
+    fn exchange(&self, _first: &Path, _second: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Gives a file that nobody changes any more another name beside its own: the same file where the system can do that, a copy
     /// elsewhere. An existing one is an error.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {

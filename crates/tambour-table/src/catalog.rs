@@ -1,11 +1,11 @@
-//! Directories of tables: which tables are in one, removing a table, giving it another name.
+//! Directories of tables: which tables are in one, removing a table, giving it another name or another's place.
 
 use super::locked::{Contents, LockedTable, contents};
 use super::recover::REMOVING;
 use crate::TableError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tambour_storage::{Storage, commit};
+use tambour_storage::{Storage, commit, lock};
 
 /// Longest name of a table: as long as a name of a file may be, less what is put before it while the table is removed.
 const NAME_BYTES_MAX: usize = 200;
@@ -26,6 +26,14 @@ pub fn place_of(database: &Path, name: &str) -> Result<PathBuf, TableError> {
             "its directory has this name: 1 to {NAME_BYTES_MAX} bytes, without slashes, no dot at the beginning"
         ),
     })
+}
+
+/// Begins the names of directories in which tables are made that will take the place of others.
+const MAKING: &str = ".making_";
+
+/// Where a table is made that will take the place of another ([`replace_table`]); [`sweep`] removes what a crash leaves there.
+pub fn making(database: &Path, name: &str) -> PathBuf {
+    database.join(format!("{MAKING}{}_{name}", std::process::id()))
 }
 
 /// The directories of tables in a directory, by name. What is something else is left out.
@@ -74,9 +82,52 @@ pub fn rename_table(
     storage.rename(from, to).map_err(TableError::file("rename", from))?;
     commit::sync_directory(storage.as_ref(), &commit::parent(to))?;
     drop(table);
-    // From here on the table has its new name; what its statement says is for people, and a directory that was renamed by
-    // hand has the old one there too.
-    let mut table = LockedTable::acquire(storage, to, false, "RENAME TABLE")?;
+    call(storage, to, name, "RENAME TABLE")
+}
+
+/// Puts a table in the place of another, which is removed. The one is there or the other, at any time.
+pub fn replace_table(
+    storage: &Arc<dyn Storage>,
+    made: &Path,
+    path: &Path,
+) -> Result<(), TableError> {
+    let table = LockedTable::acquire(storage, path, false, "CREATE OR REPLACE TABLE")?;
+    storage.exchange(made, path).map_err(TableError::file("exchange", path))?;
+    commit::sync_directory(storage.as_ref(), &commit::parent(path))?;
+    drop(table);
+    Ok(commit::remove_directory(storage.as_ref(), made)?)
+}
+
+/// Gives two tables each other's names, in one step.
+pub fn exchange_tables(
+    storage: &Arc<dyn Storage>,
+    (first, first_name): (&Path, &str),
+    (second, second_name): (&Path, &str),
+) -> Result<(), TableError> {
+    const WORDS: &str = "EXCHANGE TABLES";
+    if first == second {
+        return Ok(());
+    }
+    // In one order, so that two processes do not wait for each other.
+    let locks = [first.min(second), first.max(second)]
+        .map(|path| LockedTable::acquire(storage, path, false, WORDS));
+    let locks = locks.into_iter().collect::<Result<Vec<_>, _>>()?;
+    storage.exchange(first, second).map_err(TableError::file("exchange", first))?;
+    commit::sync_directory(storage.as_ref(), &commit::parent(first))?;
+    drop(locks);
+    call(storage, first, first_name, WORDS)?;
+    call(storage, second, second_name, WORDS)
+}
+
+/// Writes the name of a table into its statement. The name that counts is that of the directory; what the statement says is for
+/// people, and a directory that was renamed by hand has the old one there too.
+fn call(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    name: &str,
+    words: &str,
+) -> Result<(), TableError> {
+    let mut table = LockedTable::acquire(storage, path, false, words)?;
     match table.describe()? {
         Some((mut sidecar, Some(mut definition))) if !sidecar.statement.is_empty() => {
             name.clone_into(&mut definition.name);
@@ -87,7 +138,7 @@ pub fn rename_table(
     }
 }
 
-/// Removes what tables left that were being dropped when their process ended.
+/// Removes what tables left that were being dropped or made when their process ended.
 pub fn sweep(storage: &Arc<dyn Storage>, database: &Path) -> Result<(), TableError> {
     let entries = storage.list(database).map_err(TableError::file("list", database))?;
     let is_left = |name: &str| {
@@ -96,9 +147,13 @@ pub fn sweep(storage: &Arc<dyn Storage>, database: &Path) -> Result<(), TableErr
             !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())
         })
     };
-    for entry in entries {
-        if entry.is_directory && is_left(&entry.name) {
-            commit::remove_directory(storage.as_ref(), &database.join(&entry.name))?;
+    for entry in entries.into_iter().filter(|entry| entry.is_directory) {
+        let path = database.join(&entry.name);
+        // What nobody holds, nobody makes any more.
+        let is_abandoned = entry.name.starts_with(MAKING)
+            && lock::try_lock_yielding(storage.as_ref(), &path).is_ok_and(|lock| lock.is_some());
+        if is_abandoned || is_left(&entry.name) {
+            commit::remove_directory(storage.as_ref(), &path)?;
         }
     }
     Ok(())

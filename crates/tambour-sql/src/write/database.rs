@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use tambour_dialect as dialect;
 use tambour_files::check_zones;
-use tambour_table::Table;
 use tambour_table::engine::Engine;
 use tambour_table::insert::{Existing, Insert, InsertOptions};
+use tambour_table::schema::token::Cursor;
 use tambour_table::schema::{ColumnDefinition, Creation, Like, TableDefinition};
-use tambour_table::{catalog, check_fresh};
+use tambour_table::{Table, TableError, catalog, check_fresh};
 
 impl Session {
     /// Opens the tables of the directory that is this session's database.
@@ -43,12 +43,15 @@ impl Session {
         let Creation { mut definition, is_optional, replaces, like, is_empty, query } = creation;
         let name = definition.name.clone();
         check_database(definition.database.take().as_deref(), &name)?;
-        if self.has_table(&name)? {
-            return if is_optional {
-                Ok(format!("table {name} is there already"))
-            } else {
-                Err(taken(name, replaces))
-            };
+        let old = self.has_table(&name)?;
+        if old && is_optional {
+            return Ok(format!("table {name} is there already"));
+        }
+        if old && !replaces {
+            return Err(SqlError::Duplicate { name });
+        }
+        if old {
+            self.owned(&database, &name)?;
         }
         if let Some(like) = like {
             definition = self.completed(definition, &like)?;
@@ -84,17 +87,28 @@ impl Session {
                 "each column needs a value",
             ));
         }
-        let insert = Insert::begin(&storage, &path, &definition, options);
+        let place = if old { catalog::making(&database, &name) } else { path.clone() };
+        let insert = Insert::begin(&storage, &place, &definition, options);
         let insert = insert.map_err(of_table(&name))?;
         let written = match &mut source {
             None => insert.commit().map_err(of_table(&name))?,
-            Some(source) => self.store(&name, insert, &path, (&definition, &given), source).await?,
+            Some(source) => {
+                self.store(&name, insert, &place, (&definition, &given), source).await?
+            }
         };
+        let has_rows = source.is_some();
+        drop(source);
+        if old {
+            catalog::replace_table(&storage, &place, &path).map_err(of_table(&name))?;
+            self.forget(&name)?;
+        }
         let table = Table::open_on(&storage, &path).map_err(of_table(&name))?;
         self.register_as(&name, Arc::new(table))?;
-        Ok(match source {
-            None => format!("table {name} created"),
-            Some(_) => format!("table {name} created, {} inserted", rows(written.rows)),
+        let done = if old { "replaced" } else { "created" };
+        Ok(if has_rows {
+            format!("table {name} {done}, {} inserted", rows(written.rows))
+        } else {
+            format!("table {name} {done}")
         })
     }
 
@@ -152,6 +166,37 @@ impl Session {
         Ok(format!("table {name} is {to} now"))
     }
 
+    /// `EXCHANGE TABLES a AND b`.
+    pub(crate) fn exchange_tables(&self, text: &str) -> Result<String, SqlError> {
+        let names = || -> Result<_, TableError> {
+            let mut cursor = Cursor::new(text)?;
+            cursor.expect_words(&["EXCHANGE", "TABLES"])?;
+            let first = table_of(&mut cursor)?;
+            cursor.expect_words(&["AND"])?;
+            let second = table_of(&mut cursor)?;
+            cursor.expect_end()?;
+            Ok((first, second))
+        };
+        let names = names().map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let ((first_database, first), (second_database, second)) = names;
+        check_database(first_database.as_deref(), &first)?;
+        check_database(second_database.as_deref(), &second)?;
+        let database = self.changeable("EXCHANGE TABLES")?.to_owned();
+        let (one, other) = (self.owned(&database, &first)?, self.owned(&database, &second)?);
+        let storage = Arc::clone(one.storage());
+        let (one, other) = (one.path().to_owned(), other.path().to_owned());
+        catalog::exchange_tables(&storage, (&one, &first), (&other, &second))
+            .map_err(of_table(&first))?;
+        for (name, path) in [(&first, &one), (&second, &other)] {
+            self.forget(name)?;
+            let table = Table::open_on(&storage, path).map_err(of_table(name))?;
+            if !self.has_table(name)? {
+                self.register_as(name, Arc::new(table))?;
+            }
+        }
+        Ok(format!("tables {first} and {second} exchanged"))
+    }
+
     /// The directory of tables, if tables may be made and removed in it.
     fn changeable(&self, clause: &str) -> Result<&Path, SqlError> {
         if !self.write {
@@ -187,15 +232,13 @@ impl Session {
     }
 }
 
-/// An error for a table that is there.
-fn taken(name: String, replaces: bool) -> SqlError {
-    if replaces {
-        return SqlError::refused(
-            format!("CREATE OR REPLACE TABLE {name}, which is there"),
-            "the old table would be gone before the new one is complete; make one of another name, then DROP and RENAME",
-        );
+/// `name` or `database.name`.
+fn table_of(cursor: &mut Cursor) -> Result<(Option<String>, String), TableError> {
+    let name = cursor.expect_name("the table's name")?;
+    if cursor.take_symbol(".") {
+        return Ok((Some(name), cursor.expect_name("the table's name")?));
     }
-    SqlError::Duplicate { name }
+    Ok((None, name))
 }
 
 fn check_database(database: Option<&str>, table: &str) -> Result<(), SqlError> {
