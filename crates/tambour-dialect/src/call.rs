@@ -2,8 +2,8 @@
 
 use super::rewrite::condition_of;
 use super::{
-    aggregate, clock, combinator, gathered, lambda, meant, moved, operator, pattern, refused,
-    retype, sets, tuples, windows,
+    aggregate, clock, combinator, gathered, intervals, lambda, meant, moved, operator, pattern,
+    refused, retype, sets, tuples, windows,
 };
 use crate::DialectError;
 use crate::names;
@@ -153,6 +153,9 @@ pub(super) fn rewrite(expr: &mut Expr) -> Result<(), DialectError> {
             if let Some(moved) = moved::sum(left, op, right) {
                 *expr = moved;
             }
+        }
+        Expr::BinaryOp { left, op, right } if intervals::compares(op) => {
+            intervals::compare(left, right)?;
         }
         Expr::BinaryOp { left, op, right } if *op == BinaryOperator::MyIntegerDivide => {
             *expr = Expr::Function(call("intDiv", vec![take(left), take(right)]));
@@ -557,19 +560,7 @@ fn interval(value: &str, unit: DateTimeField) -> Expr {
 
 /// `toIntervalDay(7)` is `INTERVAL '7' DAY`; intervals of columns have no literal.
 fn interval_of(name: &str, argument: Expr) -> Expr {
-    let unit = match name {
-        "toIntervalNanosecond" => DateTimeField::Nanosecond,
-        "toIntervalMicrosecond" => DateTimeField::Microsecond,
-        "toIntervalMillisecond" => DateTimeField::Millisecond,
-        "toIntervalSecond" => DateTimeField::Second,
-        "toIntervalMinute" => DateTimeField::Minute,
-        "toIntervalHour" => DateTimeField::Hour,
-        "toIntervalDay" => DateTimeField::Day,
-        "toIntervalWeek" => DateTimeField::Week(None),
-        "toIntervalMonth" => DateTimeField::Month,
-        "toIntervalQuarter" => DateTimeField::Quarter,
-        _ => DateTimeField::Year,
-    };
+    let Some(unit) = intervals::unit_of(name) else { return argument };
     match argument.to_string() {
         number if number.parse::<i64>().is_ok() => {
             let mut interval = interval(&number, unit);

@@ -11,10 +11,12 @@ use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace, Word};
+use std::borrow::Cow;
 
 /// The tokens of a statement.
 pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
-    let mut tokens = Tokenizer::new(&super::grammar::Grammar, sql)
+    let sql = comments(sql);
+    let mut tokens = Tokenizer::new(&super::grammar::Grammar, &sql)
         .with_unescape(false)
         .tokenize_with_location()
         .map_err(|error| DataFusionError::from(ParserError::from(error)))?;
@@ -28,6 +30,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     }
     show::from_for_in(&mut tokens);
     last_commas(&mut tokens);
+    materialized(&mut tokens);
     parentheses::arrange(&mut tokens);
     change::arrange(&mut tokens)?;
     array_join::arrange(&mut tokens);
@@ -43,6 +46,59 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     views(&mut tokens);
     scalar::arrange(&mut tokens);
     Ok(tokens)
+}
+
+/// Comments that begin with `# ` or `#!` begin with `--` for the parser.
+fn comments(sql: &str) -> Cow<'_, str> {
+    if !sql.contains('#') {
+        return Cow::Borrowed(sql);
+    }
+    let mut text = sql.to_owned();
+    let (mut at, mut quote) = (0, None);
+    while let Some(rest) = sql.get(at..).filter(|rest| !rest.is_empty()) {
+        let first = rest.chars().next().unwrap_or_default();
+        let mut length = first.len_utf8();
+        match quote {
+            Some(_) if first == '\\' => {
+                length += rest.chars().nth(1).map_or(0, char::len_utf8);
+            }
+            Some(end) if first == end => quote = None,
+            Some(_) => {}
+            None if matches!(first, '\'' | '"' | '`') => quote = Some(first),
+            None if rest.starts_with("--") => length = rest.find('\n').unwrap_or(rest.len()),
+            None if rest.starts_with("/*") => {
+                length = rest.find("*/").map_or(rest.len(), |end| end + 2);
+            }
+            None if rest.starts_with("# ") || rest.starts_with("#!") => {
+                text.replace_range(at..at + 2, "--");
+                length = rest.find('\n').unwrap_or(rest.len());
+            }
+            None => {}
+        }
+        at += length;
+    }
+    Cow::Owned(text)
+}
+
+/// `WITH c AS MATERIALIZED (…)`: how often a query is computed changes nothing of its rows.
+fn materialized(tokens: &mut [TokenWithSpan]) {
+    for at in 0..tokens.len() {
+        let is_one = is_word(&tokens[at].token, "MATERIALIZED")
+            && next(tokens, at).is_some_and(|it| tokens[it].token == Token::LParen)
+            && (0..at)
+                .rev()
+                .find(|it| !matches!(tokens[*it].token, Token::Whitespace(_)))
+                .is_some_and(|it| is_keyword(&tokens[it].token, Keyword::AS));
+        if is_one && first_is(tokens, Keyword::WITH) {
+            tokens[at].token = Token::Whitespace(Whitespace::Space);
+        }
+    }
+}
+
+/// True of a statement that begins with this word.
+fn first_is(tokens: &[TokenWithSpan], keyword: Keyword) -> bool {
+    let first = tokens.iter().find(|it| !matches!(it.token, Token::Whitespace(_)));
+    first.is_some_and(|it| is_keyword(&it.token, keyword))
 }
 
 /// `SELECT a, b, FROM t`: the last comma is none. The parser's own switch for it takes `format(…)` after a comma for a clause.
@@ -341,6 +397,13 @@ mod tests {
         assert_eq!(text(r"\u0041"), r"\u0041");
         assert!(unescaped(r"\xFF", '\'').is_err());
         assert!(unescaped(r"\xG1", '\'').is_err());
+    }
+
+    #[test]
+    fn comments_begin_with_a_number_sign() {
+        let text = "SELECT '# a' # b 'c\n, `#!` #! d\n-- # e\n/* # */ #f";
+        let expected = "SELECT '# a' --b 'c\n, `#!` -- d\n-- # e\n/* # */ #f";
+        assert_eq!(comments(text), expected);
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod exists;
 mod gathered;
 mod grammar;
 mod granules;
+mod intervals;
 mod joins;
 mod lambda;
 mod lexical;
@@ -226,6 +227,7 @@ fn rewritten_as(
         && let Sql::Query(query) = &mut **sql
     {
         rewriter.notes = rewrite::applied(query, &mut ending.switches)?;
+        intervals::as_results(query);
         ending.fill = outermost::fill(query)?;
         totals = outermost::totals(query)?;
     }

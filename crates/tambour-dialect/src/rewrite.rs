@@ -13,6 +13,7 @@ use crate::marks::Strictness;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, LimitClause,
     OrderByKind, Query, Select, SelectItem, TableFactor, UnaryOperator, Value, VisitorMut,
+    visit_expressions,
 };
 use std::ops::ControlFlow;
 
@@ -164,6 +165,7 @@ impl<'a> Rewriter<'a> {
         let aliases = alias::of_results(&select.projection, parts)?;
         naming::give(&mut select.projection, names);
         alias::apply(select, &aliases)?;
+        without_windows(select);
         without_groups(select);
         without_empty_groups(select)?;
         exists::as_values(select)?;
@@ -256,6 +258,25 @@ fn is_aggregate(item: &SelectItem) -> bool {
             alias::has_aggregate(expr)
         }
         _ => false,
+    }
+}
+
+/// QUALIFY without window functions is HAVING.
+fn without_windows(select: &mut Select) {
+    let is_window = |expr: &Expr| match expr {
+        Expr::Function(function) if function.over.is_some() => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let has_window = visit_expressions(&select.projection, is_window).is_break()
+        || visit_expressions(&select.qualify, is_window).is_break();
+    if has_window {
+        return;
+    }
+    if let Some(qualify) = select.qualify.take() {
+        select.having = Some(match select.having.take() {
+            Some(having) => both(having, Some(qualify)),
+            None => qualify,
+        });
     }
 }
 

@@ -9,8 +9,8 @@ use super::{call, columns, naming, refused};
 use crate::DialectError;
 use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, ExceptSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, OrderByKind,
-    Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
+    BinaryOperator, ExceptSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
+    OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
     TableWithJoins, WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -92,6 +92,14 @@ fn check_all(select: &Select, scope: &Scope<'_>) -> Result<(), DialectError> {
     }
     let joins = select.from.iter().flat_map(|it| it.joins.iter().map(|join| &join.relation));
     let mut all = select.from.iter().map(|it| &it.relation).chain(joins);
+    let joins = || select.from.iter().flat_map(|it| &it.joins);
+    let is_natural = |join: &Join| {
+        let mut operator = join.join_operator.clone();
+        matches!(constraint(&mut operator), Some((JoinConstraint::Natural, _)))
+    };
+    if joins().any(is_natural) {
+        return Err(refused("* of this NATURAL JOIN", "write USING and the columns"));
+    }
     if all.any(|factor| !scope.hidden(factor).is_empty()) {
         return Err(refused("* of this join beside MATERIALIZED columns", "name the columns"));
     }
@@ -291,10 +299,19 @@ fn joined(table: &TableWithJoins, scope: &Scope<'_>) -> Option<(Joined, Vec<Opti
         let (on, kept) = constraint(&mut operator)?;
         let mut columns = own(place + 1);
         let mut condition = None;
-        if let JoinConstraint::Using(names) = on {
-            let names: Option<Vec<String>> =
-                names.iter().map(|name| Some(name.0.last()?.as_ident()?.value.clone())).collect();
-            let mut names = names?;
+        let names = match on {
+            JoinConstraint::Using(names) => {
+                let name = |it: &ObjectName| Some(it.0.last()?.as_ident()?.value.clone());
+                names.iter().map(name).collect::<Option<Vec<String>>>()?
+            }
+            JoinConstraint::Natural => {
+                let is_common = |it: &&Column| columns.iter().any(|other| other.name == it.name);
+                result.all.iter().filter(is_common).map(|it| it.name.clone()).collect()
+            }
+            _ => Vec::new(),
+        };
+        if !names.is_empty() {
+            let mut names = names;
             let mark = names.first().and_then(|first| Strictness::of_mark(first));
             if mark.is_some() {
                 names.remove(0);

@@ -540,7 +540,7 @@ fn check_results(schema: &SchemaRef) -> Result<(), SqlError> {
 /// True if a field is an interval or has one in it.
 fn is_interval(field: &Field) -> bool {
     match field.data_type() {
-        DataType::Interval(_) => true,
+        DataType::Interval(_) | DataType::Duration(_) => true,
         DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
             is_interval(item)
         }
