@@ -22,6 +22,9 @@ ROWS = [
     # Sides beside each other, as far as the shorter one goes.
     "SELECT * FROM (SELECT k FROM g ORDER BY k) AS a PASTE JOIN (SELECT k AS l, lc FROM g ORDER BY k DESC) AS b",
     "SELECT * FROM (SELECT k FROM g ORDER BY k) AS a PASTE JOIN numbers(3) AS b",
+    # What a column is stored as beside its values.
+    "SELECT k, ns.null, g.ns.null FROM g ORDER BY k",
+    "SELECT countIf(ns.null), sum(ai.size0) FROM g GROUP BY ns.null ORDER BY ns.null",
     # Tuples in sets of queries as values.
     "SELECT k, (k, lc) IN (SELECT k, lc FROM g WHERE k < 5) FROM g ORDER BY k",
     "SELECT countIf((k % 3, 1) NOT IN (SELECT k, 1 FROM g WHERE k < 2)) FROM g",

@@ -92,6 +92,18 @@ TYPED = [
     "SELECT va, v FROM (SELECT [7, 8] AS va) ARRAY JOIN va AS v, arrayReverse(va) AS va",
     "SELECT toDateTime64(1546300800000, 3), toDateTime64(-1e15, 2, 'Asia/Tokyo'), toDateTime64(1e15, 2, 'America/New_York'), toDateTime64(-1.25, 1)",
     "SELECT toDateTime64('2024-01-01 00:00:00.123456', 6) AS t, toStartOfMillisecond(t), addMicroseconds(t, -7)",
+    "SELECT * FROM (SELECT 1 AS a, 2 AS b, 3 AS c) AS x NATURAL JOIN (SELECT 3 AS c, 2 AS b, 5 AS d) AS y",
+    "SELECT x.a, d FROM (SELECT 1 AS a, 2 AS b) AS x NATURAL LEFT JOIN (SELECT 2 AS b, 5 AS d) AS y",
+    "SELECT * FROM (SELECT 1 AS a) AS x NATURAL JOIN (SELECT 3 AS c) AS y",
+    "SELECT INTERVAL 3 HOUR, -INTERVAL 3 HOUR, INTERVAL 1 DAY + INTERVAL 2 DAY, INTERVAL 1 QUARTER, toIntervalWeek(2) AS w, INTERVAL '1 day'",
+    "SELECT INTERVAL 1 DAY = INTERVAL 24 HOUR, INTERVAL 1 DAY < INTERVAL 25 HOUR, INTERVAL 1 YEAR = INTERVAL 12 MONTH, toIntervalDay(number) < toIntervalHour(30), toIntervalDay(1) = number FROM numbers(3)",
+    "SELECT toDateTime('2020-01-01 00:00:00', 'UTC') + x FROM (SELECT INTERVAL 1 DAY AS x)",
+    "SELECT 1 AS x # a comment's end\n, 2 AS y #! and another",
+    "WITH c AS MATERIALIZED (SELECT 1 AS x) SELECT * FROM c",
+    "SELECT number FROM numbers(5) QUALIFY number > 3",
+    "SELECT number % 2 AS k, count() FROM numbers(5) GROUP BY k QUALIFY count() > 2",
+    "SELECT toDateTime('2020-03-29 02:30:00', 'Europe/Berlin') AS t, t >= '2020-03-29 02:30:00', t = '2020-03-29 03:30:00', t IN ('2020-03-29 02:30:00')",
+    "SELECT toDateTime64('2020-11-01 01:00:00.5', 3, 'America/New_York') AS t, t >= '2020-11-01 01:00:00', t < '2020-11-01 01:00:01'",
 ]
 
 

@@ -11,8 +11,8 @@ use crate::walk::walk_mut;
 use datafusion::arrow::array::{BooleanArray, StringArray};
 use datafusion::arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select,
-    SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
+    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -313,17 +313,53 @@ impl VisitorMut for Parameter {
     }
 }
 
+/// `n.null` and `a.size0`: what a column is stored as beside its values.
+fn subcolumn(parts: &[Ident], is_column: &dyn Fn(&str) -> bool) -> Option<Expr> {
+    let (last, column) = parts.split_last()?;
+    let name = column.last().filter(|it| column.len() < 3 && is_column(&it.value))?;
+    let column = match column {
+        [_] => Expr::Identifier(name.clone()),
+        several => Expr::CompoundIdentifier(several.to_vec()),
+    };
+    match last.value.as_str() {
+        "null" => {
+            let flag = Expr::IsNull(Box::new(column));
+            Some(Expr::Function(call::call("toUInt8", vec![flag])))
+        }
+        "size0" => Some(Expr::Function(call::call("length", vec![column]))),
+        _ => None,
+    }
+}
+
 /// A column whose name has a dot, written without quotes.
 pub(super) fn dotted(expr: &mut Expr, catalog: &Catalog) {
-    let Expr::CompoundIdentifier(parts) = expr else { return };
     let is_column =
         |name: &str| catalog.values().any(|columns| columns.iter().any(|it| it == name));
+    // NULL is no name for the parser.
+    if let Expr::CompoundFieldAccess { root, access_chain } = &*expr
+        && let [AccessExpr::Dot(Expr::Value(value))] = access_chain.as_slice()
+        && value.value == Value::Null
+    {
+        let mut parts = match root.as_ref() {
+            Expr::Identifier(name) => vec![name.clone()],
+            Expr::CompoundIdentifier(parts) => parts.clone(),
+            _ => return,
+        };
+        parts.push(Ident::new("null"));
+        if let Some(piece) = subcolumn(&parts, &is_column) {
+            *expr = piece;
+        }
+        return;
+    }
+    let Expr::CompoundIdentifier(parts) = expr else { return };
     let joined = |parts: &[Ident]| {
         parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".")
     };
     let whole = joined(parts);
     if is_column(&whole) {
         *expr = Expr::Identifier(Ident::with_quote('"', whole));
+    } else if let Some(piece) = subcolumn(parts, &is_column) {
+        *expr = piece;
     } else if let [table, rest @ ..] = parts.as_slice()
         && rest.len() > 1
         && is_column(&joined(rest))

@@ -3,8 +3,8 @@
 
 use super::civil;
 use super::numbers::Numbers;
-use super::wide;
 use super::{Call, Function, Operand, Signature, expect_count, wrong};
+use super::{tuple, wide};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -154,6 +154,7 @@ fn negate_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
         return Ok(wide);
     }
     match s.first().map(|first| &first.data_type) {
+        Some(DataType::Tuple(_)) => tuple::each_type(name, s),
         Some(same) if is_float(same) || matches!(same, DataType::Decimal { .. }) => {
             Ok(same.clone())
         }
@@ -298,6 +299,7 @@ fn negate(call: &Call) -> Result<ArrayRef, FunctionError> {
     }
     let Some(operand) = call.operands.first() else { return Err(refuse(call.name, &[])) };
     match call.result {
+        DataType::Tuple(_) => tuple::each(call),
         DataType::Decimal { .. } => negate_decimals(call),
         DataType::Float64 | DataType::Float32 => {
             let negative: PrimitiveArray<Float64Type> =

@@ -6,9 +6,11 @@ use super::text::Texts;
 use super::value::{Reject, address};
 use super::{Call, Function, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
+use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{ArrayRef, FixedSizeBinaryArray, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, PrimitiveArray};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -161,6 +163,7 @@ fn text_type(name: &'static str, s: &[Signature], same: &DataType) -> Result<(),
     match s.first().map(|first| bare(&first.data_type)) {
         Some(DataType::String | DataType::FixedString(_)) => Ok(()),
         Some(other) if other == same => Ok(()),
+        Some(DataType::Ipv4) if name == "toIPv6" => Ok(()),
         Some(other) => Err(wrong(name, format!("it takes a String, not {other}"))),
         None => Err(wrong(name, "it takes an argument")),
     }
@@ -212,6 +215,11 @@ fn sixteen_bytes(
     what: &str,
     read: fn(&[u8]) -> Result<[u8; 16], Reject>,
 ) -> Result<ArrayRef, FunctionError> {
+    if what == "an IPv6 address"
+        && call.operands.first().is_some_and(|it| *bare(&it.data_type) == DataType::Ipv4)
+    {
+        return mapped(&call.values(0)?);
+    }
     if !is_text(call) {
         return call.values(0);
     }
@@ -221,6 +229,16 @@ fn sixteen_bytes(
     let array =
         array.map_err(|cause| FunctionError::Arrow { operation: "reading texts", cause })?;
     Ok(Arc::new(array))
+}
+
+/// IPv4 addresses as those of IPv6 into which they are mapped.
+fn mapped(addresses: &ArrayRef) -> Result<ArrayRef, FunctionError> {
+    let addresses = addresses.as_primitive::<UInt32Type>();
+    let bytes = |address: &u32| Ipv4Addr::from(*address).to_ipv6_mapped().octets();
+    let bytes: Vec<u8> = addresses.values().iter().flat_map(bytes).collect();
+    let nulls = addresses.nulls().cloned();
+    let array = FixedSizeBinaryArray::try_new(16, bytes.into(), nulls);
+    Ok(Arc::new(array.map_err(FunctionError::arrow("mapping addresses"))?))
 }
 
 fn to_ipv4(call: &Call, failure: Failure) -> Result<ArrayRef, FunctionError> {

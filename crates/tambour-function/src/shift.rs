@@ -260,9 +260,23 @@ fn unit_argument(name: &'static str, s: &[Signature], index: usize) -> Result<Un
     })
 }
 
+/// How many of the parts of a second that a constant argument names make one.
+fn parts_of_second(s: &[Signature], index: usize) -> Option<i64> {
+    let constant = s.get(index).and_then(|argument| argument.constant.as_ref());
+    let text = constant.and_then(|constant| Texts::of(constant).first())?;
+    match text.to_ascii_lowercase().as_str() {
+        "millisecond" | "milliseconds" | "ms" => Some(1_000),
+        "microsecond" | "microseconds" | "us" | "u" => Some(1_000_000),
+        "nanosecond" | "nanoseconds" | "ns" => Some(1_000_000_000),
+        _ => None,
+    }
+}
+
 fn difference_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 3..=4)?;
-    unit_argument(name, s, 0)?;
+    if parts_of_second(s, 0).is_none() {
+        unit_argument(name, s, 0)?;
+    }
     moment::zone_argument(name, s, 3)?;
     for moment in s.iter().skip(1).take(2) {
         expect_moment(name, std::slice::from_ref(moment))?;
@@ -287,8 +301,31 @@ fn begun(clock: impl Clock, instant: i64, unit: Unit, at_epoch: i64) -> i64 {
     }
 }
 
+/// Instants in parts of a second, of which `parts` make one; what is shorter is cut off.
+fn in_parts(moments: Moments, zone: &Zone, parts: i64) -> Int64Array {
+    match moments {
+        Moments::Ticks(ticks, per_second) if per_second > parts => {
+            ticks.unary(|tick: i64| tick / (per_second / parts))
+        }
+        Moments::Ticks(ticks, per_second) => {
+            ticks.unary(|tick: i64| tick.wrapping_mul(parts / per_second))
+        }
+        other => other.seconds(zone).unary(|second: i64| second.wrapping_mul(parts)),
+    }
+}
+
 fn difference(call: &Call) -> Result<ArrayRef, FunctionError> {
     let signatures: Vec<Signature> = call.operands.iter().map(super::Operand::signature).collect();
+    if let Some(parts) = parts_of_second(&signatures, 0) {
+        let given = moment::zone_argument(call.name, &signatures, 3)?;
+        let zone = Zone::of(given.as_deref())?;
+        let from = in_parts(Moments::of(call, 1)?, &zone, parts);
+        let to = in_parts(Moments::of(call, 2)?, &zone, parts);
+        let between = from.values().iter().zip(to.values());
+        return Ok(Arc::new(Int64Array::from_iter_values(
+            between.map(|(from, to)| to.wrapping_sub(*from)),
+        )));
+    }
     let unit = unit_argument(call.name, &signatures, 0)?;
     let ends = signatures.get(1..).unwrap_or_default();
     let given = moment::zone_argument(call.name, &signatures, 3)?;
@@ -314,6 +351,15 @@ fn start_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     expect_moment(name, s)?;
     if constant_integer(name, s, 1)?.is_none_or(|count| count < 1) {
         return Err(wrong(name, "the interval must be longer than zero"));
+    }
+    if let (Some(parts), Some(first)) = (parts_of_second(s, 2), s.first()) {
+        return match &first.data_type {
+            DataType::DateTime64 { .. } => {
+                let precision = parts.ilog10() as u8;
+                Ok(DataType::DateTime64 { precision, zone: moment::zone_name(name, s, 3)? })
+            }
+            other => Err(wrong(name, format!("{other} has no parts of a second"))),
+        };
     }
     let unit = unit_argument(name, s, 2)?;
     let is_date = matches!(s.first(), Some(first) if matches!(first.data_type, DataType::Date | DataType::Date32));
@@ -352,8 +398,12 @@ fn first_day(day: i32, unit: Unit, count: i64) -> i32 {
 
 fn start(call: &Call) -> Result<ArrayRef, FunctionError> {
     let signatures: Vec<Signature> = call.operands.iter().map(super::Operand::signature).collect();
-    let unit = unit_argument(call.name, &signatures, 2)?;
     let count = constant_integer(call.name, &signatures, 1)?.unwrap_or(1).max(1);
+    if let Some(parts) = parts_of_second(&signatures, 2) {
+        let ticks = in_parts(Moments::of(call, 0)?, &Zone::UTC, parts);
+        return from_ticks(ticks.unary(|tick: i64| tick - tick.rem_euclid(count)), call.result);
+    }
+    let unit = unit_argument(call.name, &signatures, 2)?;
     let zone = moment::zone(call, 3)?;
     let seconds = Moments::of(call, 0)?.seconds(&zone);
     // Before 1970, days wrap around there, and instants end at its start.

@@ -5,7 +5,7 @@ use super::{Call, Function, Signature, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::builder::{BinaryViewBuilder, StringViewBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt64Type};
+use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, BinaryViewArray, PrimitiveArray, StringArray, StringViewArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
@@ -219,6 +219,11 @@ fn sized_type(
 ) -> Result<DataType, FunctionError> {
     match s {
         [Signature { data_type: DataType::Array(_) | DataType::Map(..), .. }] => Ok(result),
+        [Signature { data_type: DataType::Uuid | DataType::Ipv4 | DataType::Ipv6, .. }]
+            if name != "length" =>
+        {
+            Ok(result)
+        }
         _ => text_type(name, s, 1, result),
     }
 }
@@ -279,6 +284,10 @@ fn view_lengths(views: &[u128]) -> impl Iterator<Item = usize> {
 /// Whether values are empty; a fixed string is if it holds zero bytes only.
 fn emptiness(call: &Call, wanted: bool) -> Result<ArrayRef, FunctionError> {
     let values = call.values(0)?;
+    if let Some(addresses) = values.as_primitive_opt::<UInt32Type>() {
+        let flag = |address: u32| u8::from((address == 0) == wanted);
+        return Ok(Arc::new(addresses.unary::<_, UInt8Type>(flag)));
+    }
     if !matches!(values.data_type(), ArrowType::FixedSizeBinary(_)) {
         return sizes::<UInt8Type>(call, |length| u8::from((length == 0) == wanted));
     }

@@ -26,7 +26,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 /// The function of the elements.
 fn of_elements(name: &str) -> Result<&'static Function, FunctionError> {
     let plain = match name {
-        "tupleNegate" => "negate",
+        "tupleNegate" | "negate" => "negate",
         "tupleModulo" | "tupleModuloByNumber" => "modulo",
         "tuplePositiveModuloByNumber" => "positiveModulo",
         "tupleIntDiv" | "tupleIntDivByNumber" => "intDiv",
@@ -88,7 +88,7 @@ fn by_number(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
 }
 
 /// The type of each element's result.
-fn each_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+pub(super) fn each_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     let width = elements_of(name, type_at(s, 0))?.len();
     let function = of_elements(name)?;
     let arguments = s.iter().map(|argument| signatures(name, argument, width));
@@ -117,7 +117,7 @@ fn columns(operand: &Operand, width: usize) -> Vec<Operand> {
         .collect()
 }
 
-fn each(call: &Call) -> Result<ArrayRef, FunctionError> {
+pub(super) fn each(call: &Call) -> Result<ArrayRef, FunctionError> {
     let width = elements_of(call.name, call.result)?.len();
     let function = of_elements(call.name)?;
     let operands: Vec<Vec<Operand>> =

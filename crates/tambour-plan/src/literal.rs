@@ -1,7 +1,7 @@
 //! Texts and numbers that are compared with a column of a type that SQL has no literals for: UUIDs, addresses, fixed
 //! strings, instants. They are read as ClickHouse reads them, once, when the query is planned.
 
-use arrow::array::{Array, StringViewArray};
+use arrow::array::{Array, StringViewArray, UInt8Array};
 use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
 use datafusion::common::metadata::FieldMetadata;
 use datafusion::common::{DFSchema, ScalarValue};
@@ -112,6 +112,12 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
                 if digits.is_empty() { seconds.to_owned() } else { format!("{seconds}.{digits}") };
             return Ok(Some(lit(cut)));
         }
+        // A time that the zone's clocks leave out or show twice.
+        (DataType::DateTime { zone } | DataType::DateTime64 { zone, .. }, Some(text), _)
+            if zone.is_some() && value.cast_to(other.data_type()).is_err() =>
+        {
+            return local_time(text, data_type, other);
+        }
         (DataType::Int64 | DataType::UInt64, _, ScalarValue::Float64(Some(float))) => {
             return Ok(whole(*float, data_type).map(lit));
         }
@@ -195,6 +201,31 @@ pub(super) fn ticks_per_second(arrow: &ArrowType) -> Option<i64> {
         TimeUnit::Microsecond => 1_000_000,
         TimeUnit::Nanosecond => 1_000_000_000,
     })
+}
+
+/// A local time as ClickHouse takes it; `None` if the text is none.
+fn local_time(text: &str, data_type: &DataType, other: &Field) -> Result<Option<Expr>> {
+    let (name, zone, precision) = match data_type {
+        DataType::DateTime { zone } => ("toDateTime", zone, None),
+        DataType::DateTime64 { precision, zone } => ("toDateTime64", zone, Some(*precision)),
+        _ => return Ok(None),
+    };
+    let constant = |data_type, values| Operand { data_type, values, is_constant: true };
+    let text_of = |text: &str| {
+        let values: Arc<dyn Array> = Arc::new(StringViewArray::from_iter_values([text]));
+        constant(DataType::String, values)
+    };
+    let mut operands = vec![text_of(text)];
+    if let Some(precision) = precision {
+        operands.push(constant(DataType::UInt8, Arc::new(UInt8Array::from(vec![precision]))));
+    }
+    operands.extend(zone.as_deref().map(text_of));
+    let function = tambour_aggregate::find_in_queries(name);
+    let Some(Ok(result)) = function.map(|function| function.evaluate(&operands)) else {
+        return Ok(None);
+    };
+    let value = ScalarValue::try_from_array(&result.values, 0)?.cast_to(other.data_type())?;
+    Ok(Some(Expr::Literal(value, Some(named(data_type)))))
 }
 
 /// What a conversion of the store makes of a text.

@@ -56,11 +56,16 @@ fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
 fn reverse_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     match s {
         [Signature { data_type: DataType::Array(_), .. }] => same_type(name, s),
+        [Signature { data_type: fixed @ DataType::FixedString(_), .. }] => Ok(fixed.clone()),
         _ => takes(name, s, &[Kind::String], &[]).map(|()| DataType::String),
     }
 }
 
 fn reverse(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if let DataType::FixedString(width) = call.result {
+        let texts = call.texts(0)?;
+        return call.make_fixed(*width, |row, out| out.extend(texts.get(row).iter().rev()));
+    }
     if matches!(call.result, DataType::Array(_)) {
         return picks(call, |range, picks, _| picks.row(range.rev()));
     }
