@@ -48,20 +48,39 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         },
         |c| {
             if *c.result == DataType::Float64 {
-                let sums = with_ends(
-                    c,
-                    |ends| covered(ends, f64::total_cmp).into_iter().map(|(a, b)| b - a).sum(),
-                    |_| 0.0,
-                )?;
+                let of_floats = |ends: Vec<(f64, f64)>| {
+                    let ends = ends.into_iter().filter(|(a, b)| a != b).collect();
+                    let lengths = covered(ends, f64::total_cmp).into_iter().map(|(a, b)| b - a);
+                    lengths.fold(0.0, std::ops::Add::add)
+                };
+                let sums = with_ends(c, of_floats, |_| 0.0)?;
                 return c.make_floats(|row| sums[row]);
             }
-            let length = |(start, end)| end - start;
-            let sums =
-                with_ends(c, |_| 0, |ends| covered(ends, i128::cmp).into_iter().map(length).sum())?;
-            c.make_integers(|row| sums[row])
+            // Lengths are of the type of the ends, if that is one of 32 or 64 bits, and wrap around in it.
+            let is_int32 = is_of_int32(c);
+            let length = |(start, end): (i128, i128)| {
+                let length = (end - start) as i64;
+                if is_int32 { i64::from(length as i32) as u64 } else { length as u64 }
+            };
+            let sum = |ends| {
+                let lengths = covered(ends, i128::cmp).into_iter().map(length);
+                lengths.fold(0, u64::wrapping_add)
+            };
+            let sums = with_ends(c, |_| 0, sum)?;
+            c.make_integers(|row| sums[row].into())
         },
     ),
 ];
+
+/// True of intervals between values of Int32, dates of which are stored as such.
+fn is_of_int32(call: &Call) -> bool {
+    match call.operands.first().map(|operand| item_of(&operand.data_type)) {
+        Some(DataType::Tuple(elements)) => elements
+            .first()
+            .is_some_and(|(_, it)| matches!(bare(it), DataType::Int32 | DataType::Date32)),
+        _ => false,
+    }
+}
 
 /// The type that both ends have.
 fn ends_type(
@@ -106,6 +125,9 @@ fn with_ends<T>(
     let (left, right) = (pairs.column(0), pairs.column(1));
     if left.data_type().is_floating() {
         let (left, right) = (floats(left)?, floats(right)?);
+        if [&left, &right].iter().any(|side| side.values().iter().any(|end| end.is_nan())) {
+            return Err(wrong(call.name, "NaN is no end of an interval"));
+        }
         let of_row = |row| lists.range(row).map(|at| (left.value(at), right.value(at))).collect();
         return Ok((0..call.rows).map(|row| of_floats(of_row(row))).collect());
     }

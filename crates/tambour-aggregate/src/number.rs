@@ -16,6 +16,7 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(crate) const FUNCTIONS: &[Function] = &[
+    Function::new("finiteOnly", same_type, finite_only),
     Function::new("reduceSkewPop", numbers_type, |c| moments(c, 3, 0)),
     Function::new("reduceSkewSamp", numbers_type, |c| moments(c, 3, 1)),
     Function::new("reduceKurtPop", numbers_type, |c| moments(c, 4, 0)),
@@ -511,4 +512,23 @@ fn moving(call: &Call, is_average: bool) -> Result<ArrayRef, FunctionError> {
         integer_array(call.name, item, sums)?
     };
     list_array(lengths, values, item)
+}
+
+fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Any], &[])?;
+    Ok(type_at(s, 0).clone())
+}
+
+/// The values, of which none may be infinite.
+fn finite_only(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let values = call.values(0)?;
+    if values.data_type().is_floating() {
+        let numbers = floats(&values)?;
+        for row in 0..numbers.len() {
+            if numbers.is_valid(row) && numbers.value(row).is_infinite() {
+                return Err(call.value_error(row, "sums of infinite values are not supported"));
+            }
+        }
+    }
+    Ok(values)
 }

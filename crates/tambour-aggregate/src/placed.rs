@@ -5,8 +5,11 @@ use crate::number::{floats, is_number, numbers_type, pairs, pairs_type};
 use crate::pair::{of_floats, rows};
 use crate::sample::{confidence, incomplete_beta, quantile};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Date32Array};
+use arrow_schema::{DataType as ArrowType, TimeUnit};
 use std::collections::HashMap;
+use std::sync::Arc;
 use tambour_function::kit::{
     Call, Kind, Lists, Picks, array_of, integer, is_moment, item_of, key_items, list_array,
     one_each, plain_item, takes, total, type_at, wide_integers, wrong,
@@ -16,6 +19,8 @@ use tambour_part::types::DataType;
 
 /// Places below this one can be filled, as in ClickHouse.
 const PLACES_MAX: i128 = 0xff_ffff;
+/// 1900-01-01, with which Date32 begins.
+const FIRST_DAY: i32 = -25_567;
 
 /// The functions of this room.
 pub(crate) const FUNCTIONS: &[Function] = &[
@@ -64,6 +69,24 @@ fn columns(call: &Call, lists: &Lists) -> Result<(ArrayRef, ArrayRef), FunctionE
     }
 }
 
+/// A default in the form of the values: a number is seconds where these are times.
+fn default_of(default: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, FunctionError> {
+    let ArrowType::Timestamp(unit, _) = wanted else { return cast(default, wanted) };
+    if !default.data_type().is_integer() {
+        return cast(default, wanted);
+    }
+    let ticks = match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    };
+    let seconds = cast(default, &ArrowType::Int64)?;
+    let seconds = seconds.as_primitive::<Int64Type>();
+    let ticks = seconds.unary::<_, Int64Type>(|second| second.wrapping_mul(ticks));
+    cast(&(Arc::new(ticks) as ArrayRef), wanted)
+}
+
 /// Each value at its place, the first one of those at one; defaults between them.
 fn placed(call: &Call) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
@@ -72,7 +95,11 @@ fn placed(call: &Call) -> Result<ArrayRef, FunctionError> {
     let sizes = call.optional_integers(2)?;
     let size = sizes.as_ref().map(|sizes| sizes.get(0));
     let default = match call.operands.get(1) {
-        Some(default) => Some(cast(&default.values, values.data_type())?),
+        Some(default) => Some(default_of(&default.values, values.data_type())?),
+        // Of the types here it is the only one whose default is not its zero.
+        None if *item_of(call.result) == DataType::Date32 => {
+            Some(Arc::new(Date32Array::from(vec![FIRST_DAY])) as ArrayRef)
+        }
         None => None,
     };
     let (mut places, mut lengths) = (Vec::new(), Vec::with_capacity(call.rows));

@@ -115,7 +115,14 @@ fn t_test(
         if !statistic.is_finite() {
             return undefined(width, statistic.is_infinite());
         }
-        let outside = |t: f64| incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
+        let outside = |t: f64| {
+            let square = t * t;
+            if square < freedom {
+                // The other side of what is all but 1.
+                return 1.0 - incomplete_beta(0.5, freedom / 2.0, square / (freedom + square));
+            }
+            incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + square))
+        };
         let mut all = vec![statistic, outside(statistic)];
         if let Some(level) = level {
             // The interval is Welch's in both tests.

@@ -210,6 +210,9 @@ pub(super) fn rewrite(
     if picks_a_row(function, written) {
         return Ok(None);
     }
+    if matches!(written, "covarPopStable" | "covarSampStable") {
+        exchange(function);
+    }
     match written {
         "uniq" | "uniqExact" | "uniqCombined" | "uniqCombined64" | "uniqHLL12" | "uniqTheta" => {
             distinct(function, written)?;
@@ -240,6 +243,20 @@ pub(super) fn rewrite(
         _ => return Ok(spread::rewrite(function, written)),
     }
     Ok(None)
+}
+
+/// The engine's covariance takes its steps as ClickHouse's with the arguments exchanged.
+fn exchange(function: &mut Function) {
+    let mut list = arguments(function).unwrap_or_default();
+    if list.len() == 2 {
+        let (first, mark) = combinator::split_mark(list.remove(0));
+        list.push(first);
+        if let Some(mark) = mark {
+            let first = list.remove(0);
+            list.insert(0, mark.around(first));
+        }
+    }
+    set_arguments(function, list);
 }
 
 /// True for aggregates that give tuples, which -If never makes NULL, but -OrNull does.

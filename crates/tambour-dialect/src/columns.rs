@@ -12,9 +12,9 @@ use datafusion::arrow::array::{BooleanArray, StringArray};
 use datafusion::arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
-    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
+    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut, visit_expressions,
 };
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Deref, DerefMut};
 
@@ -65,19 +65,17 @@ impl DerefMut for Catalog {
     }
 }
 
-/// What COLUMNS is called after the tokens were read.
+/// What COLUMNS, and APPLY and EXCEPT after it, are called after the tokens were read.
 pub(super) const COLUMNS: &str = "\u{1f}columns";
+const APPLY: &str = "\u{1f}apply";
+const EXCEPT: &str = "\u{1f}except";
 
-/// `COLUMNS('a') APPLY(f)` becomes a call with f as its second argument; `* APPLY(f)` one with all columns.
+/// `COLUMNS('a') APPLY(f) EXCEPT(b)` becomes a call whose further arguments are calls of these; `* APPLY(f)` one with all columns.
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     let mut at = 0;
     while at < tokens.len() {
         let after = next(tokens, at);
-        let is = |place: Option<usize>, word: &str| {
-            place.is_some_and(|it| is_word(&tokens[it].token, word))
-        };
-        let is_all = tokens[at].token == Token::Mul && is(after, "APPLY");
-        if is_all {
+        if tokens[at].token == Token::Mul && is_applied(tokens, at) {
             let span = tokens[at].span;
             let call = [
                 Token::make_word(COLUMNS, Some('"')),
@@ -86,62 +84,124 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
                 Token::RParen,
             ];
             tokens.splice(at..=at, call.map(|token| TokenWithSpan { token, span }));
-            functions(tokens, at + 1);
+            modifiers(tokens, at + 1);
         } else if is_word(&tokens[at].token, "COLUMNS")
             && let Some(open) = after.filter(|it| tokens[*it].token == Token::LParen)
         {
             tokens[at].token = Token::make_word(COLUMNS, Some('"'));
-            functions(tokens, open);
+            modifiers(tokens, open);
         }
         at += 1;
     }
 }
 
-/// Moves the functions of APPLY into the parentheses of a call.
-fn functions(tokens: &mut Vec<TokenWithSpan>, open: usize) {
-    let blank = || Token::Whitespace(Whitespace::Space);
-    let Some(mut end) = closing(tokens, open) else { return };
-    while let Some(apply) = next(tokens, end).filter(|it| is_word(&tokens[*it].token, "APPLY")) {
-        let Some(inner) = next(tokens, apply) else { return };
-        let last = match tokens[inner].token {
-            Token::LParen => {
-                let Some(last) = closing(tokens, inner) else { return };
-                tokens[inner].token = blank();
-                last
-            }
-            // `APPLY f` is `APPLY(f)`.
-            Token::Word(_) => {
-                let span = tokens[inner].span;
-                tokens.insert(inner + 1, TokenWithSpan { token: Token::RParen, span });
-                inner + 1
-            }
-            _ => return,
+/// True if APPLY stands after an asterisk, or after EXCEPT after it.
+fn is_applied(tokens: &[TokenWithSpan], star: usize) -> bool {
+    let mut at = star;
+    while let Some(word) = next(tokens, at) {
+        if is_word(&tokens[word].token, "APPLY") {
+            return true;
+        }
+        if !is_word(&tokens[word].token, "EXCEPT") {
+            return false;
+        }
+        let Some(inner) = next(tokens, word) else { return false };
+        let end = match tokens[inner].token {
+            Token::LParen => closing(tokens, inner),
+            _ => Some(inner),
         };
-        tokens[end].token = Token::Comma;
-        tokens[apply].token = blank();
-        end = last;
+        let Some(end) = end else { return false };
+        at = end;
     }
+    false
+}
+
+/// Moves what stands after the parentheses of a call into them.
+fn modifiers(tokens: &mut Vec<TokenWithSpan>, open: usize) {
+    let Some(mut end) = closing(tokens, open) else { return };
+    while let Some(word) = next(tokens, end) {
+        let name = if is_word(&tokens[word].token, "APPLY") {
+            APPLY
+        } else if is_word(&tokens[word].token, "EXCEPT") {
+            EXCEPT
+        } else {
+            return;
+        };
+        let Some(inner) = next(tokens, word) else { return };
+        let last = match tokens[inner].token {
+            Token::LParen => closing(tokens, inner),
+            // `APPLY f` is `APPLY(f)`, and `APPLY x -> x + 1` goes up to the next comma or clause.
+            Token::Word(_) => {
+                let last = end_of_lambda(tokens, inner).unwrap_or(inner);
+                let span = tokens[inner].span;
+                tokens.insert(last + 1, TokenWithSpan { token: Token::RParen, span });
+                tokens.insert(inner, TokenWithSpan { token: Token::LParen, span });
+                Some(last + 2)
+            }
+            _ => None,
+        };
+        let Some(last) = last else { return };
+        // The parenthesis that ended the call ends it after this.
+        tokens[word].token = Token::make_word(name, Some('"'));
+        let closing = tokens[end].clone();
+        tokens[end].token = Token::Comma;
+        tokens.insert(last + 1, closing);
+        end = last + 1;
+    }
+}
+
+/// The last token of a lambda that stands without parentheses.
+fn end_of_lambda(tokens: &[TokenWithSpan], start: usize) -> Option<usize> {
+    let arrow = next(tokens, start).filter(|it| tokens[*it].token == Token::Arrow)?;
+    let mut last = arrow;
+    let mut at = arrow;
+    while let Some(place) = next(tokens, at) {
+        let is_end = match &tokens[place].token {
+            Token::Comma | Token::RParen | Token::SemiColon | Token::EOF => true,
+            token => ["FROM", "APPLY", "EXCEPT", "UNION", "FORMAT", "SETTINGS"]
+                .iter()
+                .any(|word| is_word(token, word)),
+        };
+        if is_end {
+            break;
+        }
+        at = match tokens[place].token {
+            Token::LParen | Token::LBracket => closing(tokens, place)?,
+            _ => place,
+        };
+        last = at;
+    }
+    Some(last)
 }
 
 /// Writes the columns out that COLUMNS stands for.
 pub(super) fn expand(select: &mut Select, scope: &Scope<'_>) -> Result<(), DialectError> {
-    let is_one = |item: &SelectItem| match item {
-        SelectItem::UnnamedExpr(Expr::Function(it)) => is_pattern(it),
-        _ => false,
-    };
-    if !select.projection.iter().any(is_one) {
+    if !select.projection.iter().any(|item| pattern_in(item).is_some()) {
         spread(select, scope);
         return Ok(());
     }
     let known = known(select, scope)?;
     let mut expanded = Vec::with_capacity(select.projection.len());
     for item in std::mem::take(&mut select.projection) {
+        if pattern_in(&item).is_none() {
+            expanded.push(item);
+            continue;
+        }
         match item {
-            SelectItem::UnnamedExpr(Expr::Function(mut function)) if is_pattern(&function) => {
-                let list = call::arguments(&mut function).unwrap_or_default();
-                expanded.extend(results(list, &known)?);
+            SelectItem::UnnamedExpr(Expr::Function(function)) if is_pattern(&function) => {
+                expanded.extend(found(&function, &known)?);
             }
-            other => expanded.push(other),
+            mut item => {
+                if let ControlFlow::Break(error) =
+                    walk_mut(&mut item, &mut Within { known: &known })
+                {
+                    return Err(error);
+                }
+                if pattern_in(&item).is_some() {
+                    return Err(refused("COLUMNS beside an operator", "it is several columns"));
+                }
+                expanded.push(item);
+            }
         }
     }
     if expanded.is_empty() {
@@ -149,6 +209,78 @@ pub(super) fn expand(select: &mut Select, scope: &Scope<'_>) -> Result<(), Diale
     }
     select.projection = expanded;
     Ok(())
+}
+
+/// COLUMNS in a result, if it is there.
+fn pattern_in(item: &SelectItem) -> Option<Function> {
+    let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+        return None;
+    };
+    let found = visit_expressions(expr, |expr| match expr {
+        Expr::Function(function) if is_pattern(function) => ControlFlow::Break(function.clone()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.break_value()
+}
+
+fn value_of(item: SelectItem) -> Expr {
+    match item {
+        SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => expr,
+        _ => Expr::value(Value::Null),
+    }
+}
+
+/// The columns that COLUMNS stands for.
+fn found(function: &Function, known: &[String]) -> Result<Vec<SelectItem>, DialectError> {
+    results(call::arguments(&mut function.clone()).unwrap_or_default(), known)
+}
+
+/// Among the arguments of a function, COLUMNS is as many arguments; elsewhere it stands for one column only.
+struct Within<'a> {
+    known: &'a [String],
+}
+
+impl Within<'_> {
+    fn columns(&self, expr: &Expr) -> Result<Option<Vec<Expr>>, DialectError> {
+        match expr {
+            Expr::Function(function) if is_pattern(function) => {
+                let columns = found(function, self.known)?;
+                Ok(Some(columns.into_iter().map(value_of).collect()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn replace(&self, expr: &mut Expr) -> Result<(), DialectError> {
+        if let Some(columns) = self.columns(expr)? {
+            if let Ok([only]) = <[Expr; 1]>::try_from(columns) {
+                *expr = only;
+            }
+            return Ok(());
+        }
+        let Expr::Function(function) = expr else { return Ok(()) };
+        let Some(arguments) = call::arguments(function) else { return Ok(()) };
+        let mut all = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            match self.columns(&argument)? {
+                Some(columns) => all.extend(columns),
+                None => all.push(argument),
+            }
+        }
+        call::set_arguments(function, all);
+        Ok(())
+    }
+}
+
+impl VisitorMut for Within<'_> {
+    type Break = DialectError;
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<DialectError> {
+        match self.replace(expr) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
 }
 
 /// The columns of what a SELECT reads from.
@@ -234,18 +366,32 @@ impl VisitorMut for Spread {
 }
 
 fn results(list: Vec<Expr>, known: &[String]) -> Result<Vec<SelectItem>, DialectError> {
-    let mut list = list.into_iter();
-    let pattern = match list.next() {
-        Some(Expr::Value(value)) => match value.value {
-            Value::SingleQuotedString(text) => text,
-            other => {
-                return Err(refused(format!("COLUMNS({other})"), "it takes a pattern in quotes"));
+    let (mut names, mut functions, mut is_first) = (Vec::new(), Vec::new(), true);
+    for argument in list {
+        match argument {
+            Expr::Value(value) if is_first => match value.value {
+                Value::SingleQuotedString(pattern) => names = matching(&pattern, known)?,
+                other => {
+                    return Err(refused(
+                        format!("COLUMNS({other})"),
+                        "it takes a pattern in quotes, or names",
+                    ));
+                }
+            },
+            Expr::Identifier(name) => names.push(name.value),
+            Expr::Function(mut function) if call::name(&function) == Some(APPLY) => {
+                functions.extend(call::arguments(&mut function).unwrap_or_default());
             }
-        },
-        _ => return Err(refused("COLUMNS of this", "it takes a pattern in quotes")),
-    };
-    let functions: Vec<Expr> = list.collect();
-    matching(&pattern, known)?
+            Expr::Function(mut function) if call::name(&function) == Some(EXCEPT) => {
+                let except = call::arguments(&mut function).unwrap_or_default();
+                let except: Vec<String> = except.iter().map(ToString::to_string).collect();
+                names.retain(|name| !except.iter().any(|it| it.trim_matches(['`', '"']) == name));
+            }
+            _ => return Err(refused("COLUMNS of this", "it takes a pattern in quotes, or names")),
+        }
+        is_first = false;
+    }
+    names
         .into_iter()
         .map(|name| {
             let mut expr = Expr::Identifier(Ident::with_quote('"', name));

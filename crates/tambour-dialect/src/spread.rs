@@ -81,15 +81,35 @@ fn average_of_pairs(function: &Function, is_of_first: bool) -> Option<Expr> {
     })))
 }
 
+/// Aggregates whose answers for infinite values hang on the order of their sums.
+const FINITE: [&str; 6] =
+    ["regr_slope", "regr_intercept", "regr_r2", "regr_sxx", "regr_sxy", "regr_syy"];
+
+/// Lets no infinite value in.
+fn finite(function: &mut Function) {
+    let list = arguments(function).unwrap_or_default().into_iter().map(|argument| {
+        let (argument, mark) = split_mark(argument);
+        let argument = Expr::Function(call("finiteOnly", vec![argument]));
+        mark.map_or(argument.clone(), |mark| mark.around(argument))
+    });
+    let list = list.collect();
+    set_arguments(function, list);
+}
+
 /// What such a call is.
 pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
     if matches!(written, "regr_avgy" | "regr_avgx") {
         return average_of_pairs(function, written == "regr_avgy");
     }
+    let mut own = function.clone();
+    if FINITE.contains(&written) {
+        finite(&mut own);
+    }
+    let function = &own;
     let lone = LONE.iter().find(|(name, _)| *name == written);
     let is_never_nan = NEVER_NAN.contains(&written);
     if lone.is_none() && !is_never_nan {
-        return None;
+        return FINITE.contains(&written).then(|| Expr::Function(own.clone()));
     }
     let renamed = |name: &str| {
         let mut other = function.clone();

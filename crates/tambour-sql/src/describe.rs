@@ -79,7 +79,24 @@ pub(crate) fn columns(columns: &[Shown]) -> Result<RecordBatch> {
     ])
 }
 
-/// A type with the elements of its tuples on lines of their own.
+/// True if the elements of a tuple have names, from its first element on.
+fn is_named(elements: &str) -> bool {
+    let (mut depth, mut quote) = (0_usize, None);
+    for character in elements.chars() {
+        match (character, quote) {
+            (it, Some(end)) => quote = Some(end).filter(|end| it != *end),
+            ('\'' | '`', None) => quote = Some(character),
+            ('(', None) => depth += 1,
+            (')' | ',', None) if depth == 0 => return false,
+            (')', None) => depth -= 1,
+            (' ', None) if depth == 0 => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A type with the named elements of its tuples on lines of their own.
 fn spread(data_type: &str) -> String {
     let mut text = String::with_capacity(data_type.len());
     // Whether each open parenthesis is that of a tuple.
@@ -87,8 +104,10 @@ fn spread(data_type: &str) -> String {
     let mut quote = None;
     let mut is_escaped = false;
     let mut characters = data_type.chars().peekable();
+    let mut past = 0;
     while let Some(character) = characters.next() {
         text.push(character);
+        past += character.len_utf8();
         if let Some(end) = quote {
             quote = quote.filter(|_| is_escaped || character != end);
             is_escaped = !is_escaped && character == '\\';
@@ -96,7 +115,10 @@ fn spread(data_type: &str) -> String {
         }
         match character {
             '\'' | '`' => quote = Some(character),
-            '(' => open.push(["Tuple(", "Nested("].iter().any(|it| text.ends_with(it))),
+            '(' => open.push(
+                ["Tuple(", "Nested("].iter().any(|it| text.ends_with(it))
+                    && is_named(data_type.get(past..).unwrap_or_default()),
+            ),
             ')' => {
                 open.pop();
             }
@@ -104,7 +126,9 @@ fn spread(data_type: &str) -> String {
         }
         let is_begun = matches!(character, '(' | ',') && open.last() == Some(&true);
         if is_begun && characters.peek() != Some(&')') {
-            while characters.next_if_eq(&' ').is_some() {}
+            while characters.next_if_eq(&' ').is_some() {
+                past += 1;
+            }
             let depth = open.iter().filter(|is_tuple| **is_tuple).count();
             text.push('\n');
             text.push_str(&"    ".repeat(depth));
@@ -190,7 +214,7 @@ impl ScalarUDFImpl for TypeName {
             }
             _ => type_name(field),
         };
-        Ok(ColumnarValue::Scalar(ScalarValue::Utf8View(Some(name))))
+        Ok(ColumnarValue::Scalar(ScalarValue::Utf8View(Some(spread(&name)))))
     }
 }
 
@@ -204,9 +228,10 @@ mod tests {
             ("Map(String, Array(UInt8))", "Map(String, Array(UInt8))"),
             ("Array(Tuple(x UInt8, y String))", "Array(Tuple(\n    x UInt8,\n    y String))"),
             (
-                "Tuple(Enum8('a, (' = 1), Tuple(Decimal(9, 2)))",
-                "Tuple(\n    Enum8('a, (' = 1),\n    Tuple(\n        Decimal(9, 2)))",
+                "Tuple(x Enum8('a, (' = 1), `y z` Tuple(Decimal(9, 2)))",
+                "Tuple(\n    x Enum8('a, (' = 1),\n    `y z` Tuple(Decimal(9, 2)))",
             ),
+            ("Tuple(UInt8, Tuple(x Int8))", "Tuple(UInt8, Tuple(\n    x Int8))"),
         ] {
             assert_eq!(spread(name), expected);
         }

@@ -136,7 +136,8 @@ impl Order {
     }
 }
 
-fn is_sorted(keys: &Keys, rows: impl Iterator<Item = usize>) -> bool {
+/// True if these rows are in the order of their keys.
+pub(super) fn is_sorted(keys: &Keys, rows: impl Iterator<Item = usize>) -> bool {
     if matches!(keys, Keys::None(_)) {
         return true;
     }

@@ -1,7 +1,9 @@
 //! Inserting: sort, partition, spill, merge, commit.
 
-use super::engine::Engine;
+use super::chunk::is_sorted;
+use super::engine::{Engine, sorting_key};
 use super::intake::Intake;
+use super::key::{Key, Keys, OwnedKey};
 use super::locked::{Contents, LockedTable, contents};
 use super::merge::{Merge, estimate_row_bytes};
 use super::name::PartName;
@@ -65,6 +67,8 @@ impl Default for InsertOptions {
 /// keys, and the blocks being filled. Larger chunks are slower: sorting leaves the caches, and the system fills fresh memory
 /// with zeros.
 const CHUNK_SHARE: u64 = 8;
+/// Rows that come in the order of the key are handed on when they take this much: they need not wait for others.
+const ORDERED_BYTES: u64 = 8 << 20;
 
 /// An insert in progress: owns the table's lock and a temporary directory. Dropped without `commit`: nothing happened.
 #[derive(Debug)]
@@ -73,6 +77,7 @@ pub struct Insert {
     table: Option<LockedTable>,
     stage: Option<Stage>,
     intake: Intake,
+    watch: Watch,
     chunk_bytes: u64,
     shape: Arc<Shape>,
     definition: TableDefinition,
@@ -88,7 +93,51 @@ enum Stage {
     /// The thread that calls.
     Here(Box<Spiller>),
     /// A thread of its own, while the caller makes more rows.
-    Beside(Sender<Vec<RecordBatch>>, JoinHandle<Result<Spiller, TableError>>),
+    Beside(Sender<Pending>, JoinHandle<Result<Spiller, TableError>>),
+}
+
+/// Rows on their way, and their keys if these were looked at.
+type Pending = (Vec<RecordBatch>, Option<Keys>);
+
+/// Finds out whether rows come in the order of the key.
+#[derive(Debug)]
+struct Watch {
+    key: Option<Key>,
+    /// The key of the last row that was handed on.
+    last: Option<OwnedKey>,
+    /// The rows that wait are known to be in another order.
+    is_over: bool,
+}
+
+impl Watch {
+    /// The keys of the rows that wait, if these are in order after those that were handed on.
+    fn ordered(
+        &mut self,
+        definition: &TableDefinition,
+        batches: &[RecordBatch],
+    ) -> Result<Option<Keys>, TableError> {
+        let Some(first) = batches.first() else { return Ok(None) };
+        let key = match &self.key {
+            Some(key) => key,
+            None => {
+                let columns = definition.plain_columns();
+                let key = Key::new(&sorting_key(definition), &columns, &first.schema())?;
+                self.key.insert(key)
+            }
+        };
+        let rows = batches.iter().map(RecordBatch::num_rows).sum();
+        let mut keys = key.keys(rows);
+        for batch in batches {
+            key.append(&mut keys, batch)?;
+        }
+        let goes_on = self.last.as_ref().is_none_or(|last| keys.compare_owned(0, last).is_ge());
+        if !(goes_on && is_sorted(&keys, 0..rows)) {
+            self.is_over = true;
+            return Ok(None);
+        }
+        self.last = Some(keys.owned(rows - 1));
+        Ok(Some(keys))
+    }
 }
 
 /// What an insert did.
@@ -132,6 +181,7 @@ impl Insert {
                     table: Some(table),
                     stage: Some(Stage::new(spiller, shape.threads)),
                     intake: Intake::new(&shape.columns()),
+                    watch: Watch { key: None, last: None, is_over: false },
                     chunk_bytes: memory / CHUNK_SHARE,
                     shape,
                     definition: definition.clone(),
@@ -188,14 +238,20 @@ impl Insert {
         }
         self.intake.push(&batch)?;
         self.rows += batch.num_rows() as u64;
-        let is_full = self.intake.bytes() as u64 >= self.chunk_bytes
-            || self.intake.rows() >= super::chunk::ROWS_MAX / 2;
-        if is_full { self.spill() } else { Ok(()) }
+        let bytes = self.intake.bytes() as u64;
+        let is_full = bytes >= self.chunk_bytes || self.intake.rows() >= super::chunk::ROWS_MAX / 2;
+        if !self.watch.is_over && (is_full || bytes >= ORDERED_BYTES) {
+            let batches = self.intake.batches()?;
+            if let Some(keys) = self.watch.ordered(&self.definition, batches)? {
+                return self.spill(Some(keys));
+            }
+        }
+        if is_full { self.spill(None) } else { Ok(()) }
     }
 
-    /// Hands the rows collected so far on.
-    fn spill(&mut self) -> Result<(), TableError> {
-        let chunk = self.intake.take()?;
+    /// Hands the rows collected so far on, with their keys if these are known.
+    fn spill(&mut self, keys: Option<Keys>) -> Result<(), TableError> {
+        let chunk = (self.intake.take()?, keys);
         let stage = self.stage.as_mut().ok_or(TableError::Stopped)?;
         let is_accepted = match stage {
             Stage::Here(spiller) => {
@@ -245,7 +301,7 @@ impl Insert {
     }
 
     fn finish(&mut self) -> Result<InsertSummary, TableError> {
-        self.spill()?;
+        self.spill(None)?;
         let spiller = self.stage.take().ok_or(TableError::Stopped)?.finish()?;
         let mut summary = InsertSummary { rows: self.rows, ..InsertSummary::default() };
         let merge = Merge::new(&self.shape, &self.definition, self.options.memory_bytes)?;
@@ -326,7 +382,7 @@ impl Stage {
             return Self::Here(Box::new(spiller));
         }
         // No queue: while a chunk is sorted and written, at most one other is being filled.
-        let (sender, receiver) = crossbeam_channel::bounded::<Vec<RecordBatch>>(0);
+        let (sender, receiver) = crossbeam_channel::bounded::<Pending>(0);
         let handle = std::thread::spawn(move || {
             for chunk in receiver {
                 spiller.write(chunk)?;

@@ -82,6 +82,12 @@ impl Intake {
         self.rows
     }
 
+    /// A look at the rows so far, in order.
+    pub(super) fn batches(&mut self) -> Result<&[RecordBatch], TableError> {
+        self.gather_small()?;
+        Ok(&self.batches)
+    }
+
     /// The rows so far, in order.
     pub(super) fn take(&mut self) -> Result<Vec<RecordBatch>, TableError> {
         self.gather_small()?;

@@ -5,7 +5,7 @@
 
 use super::chunk::{Chunk, Order};
 use super::engine::{Fold, sorting_key};
-use super::key::{Key, OwnedKey};
+use super::key::{Key, Keys, OwnedKey};
 use super::partition::{Partitioner, RangeColumns, Values};
 use super::run::{Run, RunWriter};
 use super::shape::Shape;
@@ -84,8 +84,11 @@ impl Spiller {
         Self { shape, definition, rows_per_part, open_max, tools, partitions, chunks: 0 }
     }
 
-    /// Writes a chunk.
-    pub(super) fn write(&mut self, batches: Vec<RecordBatch>) -> Result<(), TableError> {
+    /// Writes a chunk; its keys are given if it is in their order.
+    pub(super) fn write(
+        &mut self,
+        (batches, keys): (Vec<RecordBatch>, Option<Keys>),
+    ) -> Result<(), TableError> {
         let Some(schema) = batches.first().map(RecordBatch::schema) else { return Ok(()) };
         let mut tools = match self.tools.take() {
             Some(tools) => tools,
@@ -93,18 +96,25 @@ impl Spiller {
         };
         let chunk = Chunk::new(batches);
         self.chunks += 1;
-        let result = self.spill(&mut tools, &chunk);
+        let result = self.spill(&mut tools, &chunk, keys);
         self.tools = Some(tools);
         result
     }
 
-    fn spill(&mut self, tools: &mut Tools, chunk: &Chunk) -> Result<(), TableError> {
-        let mut keys = tools.key.keys(chunk.rows());
-        for batch in chunk.batches() {
-            tools.key.append(&mut keys, batch)?;
-        }
+    fn spill(
+        &mut self,
+        tools: &mut Tools,
+        chunk: &Chunk,
+        keys: Option<Keys>,
+    ) -> Result<(), TableError> {
+        // Keys that were looked at are in order.
+        let is_ordered = keys.is_some();
+        let keys = match keys {
+            Some(keys) => keys,
+            None => tools.keys(chunk)?,
+        };
         for (number, order) in tools.partitioner.split(chunk)? {
-            let order = order.sorted(&keys);
+            let order = if is_ordered { order } else { order.sorted(&keys) };
             let Some((first, last)) = order.ends() else { continue };
             if self.partitions.len() <= number {
                 self.partitions.resize_with(number + 1, Partition::default);
@@ -204,6 +214,14 @@ impl OpenRun {
 }
 
 impl Tools {
+    fn keys(&self, chunk: &Chunk) -> Result<Keys, TableError> {
+        let mut keys = self.key.keys(chunk.rows());
+        for batch in chunk.batches() {
+            self.key.append(&mut keys, batch)?;
+        }
+        Ok(keys)
+    }
+
     fn new(definition: &TableDefinition, schema: &SchemaRef) -> Result<Self, TableError> {
         Ok(Self {
             key: Key::new(&sorting_key(definition), &definition.plain_columns(), schema)?,

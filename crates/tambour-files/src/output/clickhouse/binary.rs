@@ -70,7 +70,10 @@ impl Form for Native {
         count(batch.num_rows(), target);
         for (index, wire) in wires(&self.columns, batch)?.iter().enumerate() {
             string(self.columns.names[index].as_bytes(), target);
-            string(self.columns.type_name(index).as_bytes(), target);
+            // As for the oldest readers of the format, a DateTime is without its zone, unless it is inside of another type.
+            let name = self.columns.type_name(index);
+            let name = if name.starts_with("DateTime(") { "DateTime" } else { name.as_ref() };
+            string(name.as_bytes(), target);
             wire.prefix(target);
             wire.column(0..batch.num_rows(), target);
         }

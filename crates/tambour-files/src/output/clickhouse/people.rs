@@ -26,6 +26,8 @@ const ROWS_MAX: usize = 1000;
 const FOOTER_ROWS: usize = 50;
 /// A table wider than this is shown as Vertical if it has few rows and several columns.
 const WIDTH_MAX: usize = 250;
+/// Values are padded to this width at most; what is longer reaches over the frame.
+const PADDED_MAX: usize = 250;
 /// Few rows.
 const FEW_ROWS: u64 = 10;
 /// Several columns.
@@ -130,17 +132,18 @@ impl Page {
         let mut prefix = self.cells.len().to_string().len() + 4;
         let widest = |(index, name): (usize, &String)| {
             let cells = self.cells.iter().map(|row| row[index].width(prefix));
-            let width = cells.fold(width_at(name, prefix), usize::max);
+            let width = cells.fold(width_at(name, prefix), usize::max).min(PADDED_MAX);
             prefix += width + 3;
             width
         };
         self.columns.names.iter().enumerate().map(widest).collect()
     }
 
-    /// Whether few rows of several columns would make a table that is too wide, or a name has a line break.
+    /// Whether few rows of several columns would make a table that is too wide, or a value has a line break.
     fn is_too_wide(&self, widths: &[usize]) -> bool {
         let width: usize = widths.iter().map(|width| width + 3).sum();
-        let is_wide = width > WIDTH_MAX || self.columns.names.iter().any(|it| it.contains('\n'));
+        let is_wide =
+            width > WIDTH_MAX || self.cells.iter().flatten().any(|cell| cell.lines.len() > 1);
         self.rows <= FEW_ROWS && widths.len() >= SEVERAL_COLUMNS && is_wide
     }
 
