@@ -129,11 +129,10 @@ fn counted_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functio
     Ok(array_of(bare(&plain_item(item_of(type_at(s, 0)))).clone()))
 }
 
-/// Floats are refused: ClickHouse puts NaN first here and last elsewhere.
+/// The type of the smallest values.
 fn ordered_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     let found = counted_type(name, s)?;
     match item_of(&found) {
-        DataType::Float32 | DataType::Float64 => Err(wrong(name, "it does not take floats")),
         // A NULL inside is less than all else there, and greater in other orders.
         DataType::Array(item) if is_nullable(item) => {
             Err(wrong(name, "it does not take arrays with NULLs"))
@@ -165,10 +164,17 @@ fn picked(
 fn sorted(call: &Call) -> Result<ArrayRef, FunctionError> {
     let count = size(call)?;
     let lists = call.lists(0)?;
+    // ClickHouse puts NaN first here, and last elsewhere.
+    let is_float = lists.items.values.data_type().is_floating();
+    let numbers = is_float.then(|| super::number::floats(&lists.items.values)).transpose()?;
+    let is_number = |at: usize| numbers.as_ref().is_none_or(|it| !it.value(at).is_nan());
     let items = compare_items(&[&lists.items])?;
     let Some(items) = items.first() else { return Err(wrong(call.name, "it takes an array")) };
     picked(call, |places| {
-        places.sort_by(|a, b| items.get(*a).cmp(items.get(*b)));
+        places.sort_by(|a, b| {
+            let by_kind = is_number(*a).cmp(&is_number(*b));
+            by_kind.then_with(|| items.get(*a).cmp(items.get(*b)))
+        });
         places.truncate(count);
         std::mem::take(places)
     })
