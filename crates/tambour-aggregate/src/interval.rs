@@ -49,7 +49,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         |c| {
             if *c.result == DataType::Float64 {
                 let of_floats = |ends: Vec<(f64, f64)>| {
-                    let ends = ends.into_iter().filter(|(a, b)| a != b).collect();
+                    let ends = ends.into_iter().filter(|(a, b)| a.total_cmp(b).is_ne()).collect();
                     let lengths = covered(ends, f64::total_cmp).into_iter().map(|(a, b)| b - a);
                     lengths.fold(0.0, std::ops::Add::add)
                 };
@@ -126,7 +126,7 @@ fn with_ends<T>(
     if left.data_type().is_floating() {
         let (left, right) = (floats(left)?, floats(right)?);
         if [&left, &right].iter().any(|side| side.values().iter().any(|end| end.is_nan())) {
-            return Err(wrong(call.name, "NaN is no end of an interval"));
+            return Err(wrong(call.name, "an interval cannot end with NaN"));
         }
         let of_row = |row| lists.range(row).map(|at| (left.value(at), right.value(at))).collect();
         return Ok((0..call.rows).map(|row| of_floats(of_row(row))).collect());

@@ -481,7 +481,7 @@ fn subcolumn(parts: &[Ident], is_column: &dyn Fn(&str) -> bool) -> Option<Expr> 
 pub(super) fn dotted(expr: &mut Expr, catalog: &Catalog) {
     let is_column =
         |name: &str| catalog.values().any(|columns| columns.iter().any(|it| it == name));
-    // NULL is no name for the parser.
+    // The parser does not take NULL for a name.
     if let Expr::CompoundFieldAccess { root, access_chain } = &*expr
         && let [AccessExpr::Dot(Expr::Value(value))] = access_chain.as_slice()
         && value.value == Value::Null

@@ -59,7 +59,7 @@ pub struct Input {
     schema: SchemaRef,
     bytes_total: Option<u64>,
     bytes_read: Arc<AtomicU64>,
-    /// All there is, if that is no file.
+    /// All there is, if that is not a file.
     bytes: Option<Vec<u8>>,
     /// Streams of which the beginning was read, by path.
     begun: BTreeMap<PathBuf, Begun>,

@@ -23,25 +23,7 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
 /// The same with a query, whose rows fill the table and whose columns are the table's if none are written.
 pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
     let mut cursor = Cursor::new(sql)?;
-    // REPLACE asks for a table that is there; nobody minds if there is none.
-    let is_short = cursor.take_words(&["REPLACE"]);
-    let mut replaces = is_short;
-    if cursor.take_words(&["CREATE"]) {
-        if cursor.take_words(&["OR"]) {
-            cursor.expect_words(&["REPLACE"])?;
-            replaces = true;
-        }
-        for word in ["TEMPORARY", "VIEW", "MATERIALIZED", "DICTIONARY", "DATABASE"] {
-            if cursor.at_word(word) {
-                return Err(refused(
-                    &format!("CREATE {word}"),
-                    "only CREATE TABLE makes a table of parts",
-                ));
-            }
-        }
-    } else if !is_short && !cursor.take_words(&["ATTACH"]) {
-        return Err(cursor.expected("CREATE TABLE"));
-    }
+    let replaces = takes_create(&mut cursor)?;
     cursor.expect_words(&["TABLE"])?;
     let is_optional = cursor.take_words(&["IF"]);
     if is_optional {
@@ -94,6 +76,30 @@ pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
         return Err(cursor.expected("AS and a query"));
     }
     Ok(Creation { definition, is_optional, replaces, like, is_empty, query })
+}
+
+/// Takes CREATE, or what may stand for it; true if a table that is there is replaced.
+fn takes_create(cursor: &mut Cursor) -> Result<bool, TableError> {
+    // REPLACE asks for a table that is there; nobody minds if there is none.
+    let is_short = cursor.take_words(&["REPLACE"]);
+    let mut replaces = is_short;
+    if cursor.take_words(&["CREATE"]) {
+        if cursor.take_words(&["OR"]) {
+            cursor.expect_words(&["REPLACE"])?;
+            replaces = true;
+        }
+        for word in ["TEMPORARY", "VIEW", "MATERIALIZED", "DICTIONARY", "DATABASE"] {
+            if cursor.at_word(word) {
+                return Err(refused(
+                    &format!("CREATE {word}"),
+                    "only CREATE TABLE makes a table of parts",
+                ));
+            }
+        }
+    } else if !is_short && !cursor.take_words(&["ATTACH"]) {
+        return Err(cursor.expected("CREATE TABLE"));
+    }
+    Ok(replaces)
 }
 
 /// `name`, `db.name`, and what may stand after it. A table that is being attached may be called `_`.

@@ -117,13 +117,11 @@ impl Watch {
         batches: &[RecordBatch],
     ) -> Result<Option<Keys>, TableError> {
         let Some(first) = batches.first() else { return Ok(None) };
-        let key = match &self.key {
-            Some(key) => key,
-            None => {
-                let columns = definition.plain_columns();
-                let key = Key::new(&sorting_key(definition), &columns, &first.schema())?;
-                self.key.insert(key)
-            }
+        let key = if let Some(key) = &self.key {
+            key
+        } else {
+            let columns = definition.plain_columns();
+            self.key.insert(Key::new(&sorting_key(definition), &columns, &first.schema())?)
         };
         let rows = batches.iter().map(RecordBatch::num_rows).sum();
         let mut keys = key.keys(rows);

@@ -1,4 +1,4 @@
-//! `INSERT INTO t FORMAT CSV 1,"a"`: data after the name of their format, which are no tokens of SQL.
+//! `INSERT INTO t FORMAT CSV 1,"a"`: data after the name of their format, which need not be tokens of SQL.
 
 /// The statement and its data, if it has some.
 pub(in super::super) fn split(sql: &str) -> Option<(&str, &str)> {

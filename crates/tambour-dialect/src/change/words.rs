@@ -243,7 +243,7 @@ fn between_rows(tokens: &mut Vec<TokenWithSpan>, values: usize) {
 }
 
 /// `(* EXCEPT b)`, `(* EXCEPT (a, b))` and `(*)` in the place of the columns of an INSERT: names after one that tells what they are.
-fn all_but(tokens: &mut Vec<TokenWithSpan>, open: usize, end: usize) {
+fn all_but(tokens: &mut [TokenWithSpan], open: usize, end: usize) {
     let Some(star) = next(tokens, open).filter(|it| tokens[*it].token == Token::Mul) else {
         return;
     };

@@ -43,14 +43,14 @@ impl Session {
         let Creation { mut definition, is_optional, replaces, like, is_empty, query } = creation;
         let name = definition.name.clone();
         check_database(definition.database.take().as_deref(), &name)?;
-        let old = self.has_table(&name)?;
-        if old && is_optional {
+        let is_there = self.has_table(&name)?;
+        if is_there && is_optional {
             return Ok(format!("table {name} is there already"));
         }
-        if old && !replaces {
+        if is_there && !replaces {
             return Err(SqlError::Duplicate { name });
         }
-        if old {
+        if is_there {
             self.owned(&database, &name)?;
         }
         if let Some(like) = like {
@@ -75,7 +75,19 @@ impl Session {
             source = None;
         }
         self.check_new(&definition).await?;
-        let path = catalog::place_of(&database, &name).map_err(of_table(&name))?;
+        self.make_table(&database, &definition, source, is_there).await
+    }
+
+    /// Makes a table, or puts a new one in the place of the one of its name.
+    async fn make_table(
+        &self,
+        database: &Path,
+        definition: &TableDefinition,
+        mut source: Option<Source>,
+        replaces: bool,
+    ) -> Result<String, SqlError> {
+        let name = definition.name.clone();
+        let path = catalog::place_of(database, &name).map_err(of_table(&name))?;
         let storage = tambour_storage::disk();
         let options = InsertOptions { existing: Existing::Refuse, ..self.insert_options() };
         let given = definition.plain_columns();
@@ -87,24 +99,22 @@ impl Session {
                 "each column needs a value",
             ));
         }
-        let place = if old { catalog::making(&database, &name) } else { path.clone() };
-        let insert = Insert::begin(&storage, &place, &definition, options);
+        let place = if replaces { catalog::making(database, &name) } else { path.clone() };
+        let insert = Insert::begin(&storage, &place, definition, options);
         let insert = insert.map_err(of_table(&name))?;
         let written = match &mut source {
             None => insert.commit().map_err(of_table(&name))?,
-            Some(source) => {
-                self.store(&name, insert, &place, (&definition, &given), source).await?
-            }
+            Some(source) => self.store(&name, insert, &place, (definition, &given), source).await?,
         };
         let has_rows = source.is_some();
         drop(source);
-        if old {
+        if replaces {
             catalog::replace_table(&storage, &place, &path).map_err(of_table(&name))?;
             self.forget(&name)?;
         }
         let table = Table::open_on(&storage, &path).map_err(of_table(&name))?;
         self.register_as(&name, Arc::new(table))?;
-        let done = if old { "replaced" } else { "created" };
+        let done = if replaces { "replaced" } else { "created" };
         Ok(if has_rows {
             format!("table {name} {done}, {} inserted", rows(written.rows))
         } else {

@@ -62,7 +62,7 @@ impl Session {
             Some(_) if matches!(kind, Format::Parquet | Format::ArrowIpc) => {
                 return Err(SqlError::refused(
                     clause(),
-                    "its data are no text: give them on standard input",
+                    "its data are not text: give them on standard input",
                 ));
             }
             Some(data) => {
