@@ -125,6 +125,10 @@ SCRIPTS = {
         ALTER TABLE u CLEAR COLUMN zz
         ALTER TABLE u CLEAR COLUMN t IN PARTITION '2020-01-02'
         SELECT * FROM u ORDER BY a
+        ALTER TABLE t ADD COLUMN u1 DateTime('UTC') DEFAULT '2024-01-01 00:00:00', ADD COLUMN u2 Nullable(DateTime('UTC')) DEFAULT if(a > 1, toDateTime(a, 'UTC'), NULL)
+        ALTER TABLE t (ADD COLUMN u3 String DEFAULT 'x' FIRST)
+        ALTER TABLE t ADD COLUMN u4 Int32, ADD COLUMN u5 String, ADD COLUMN u6 Array(UInt8), ADD COLUMN u7 String DEFAULT concat(toString(u4), u5, toString(u6))
+        SELECT * FROM t ORDER BY a
         CREATE TABLE e (a Int32) ENGINE = MergeTree ORDER BY a
         ALTER TABLE e ADD COLUMN b String DEFAULT concat('x', toString(a))
         INSERT INTO e (a) VALUES (1)
@@ -151,6 +155,10 @@ SCRIPTS = {
         INSERT INTO t (a, b) FORMAT JSONEachRow {"a": 13, "b": "[{"}, {"a": 14 "b": 3}
         INSERT INTO t (a, b) FORMAT CSV 15,"q"
         INSERT INTO t (a, b) FORMAT TSV 16	q'x
+        INSERT INTO t (a, b) FORMAT TSV 17	x; DROP TABLE t; SELECT 1
+        INSERT INTO t (a, b) FORMAT CSV 18,x INTO OUTFILE 'y' -- ;
+        INSERT INTO t (a, b) FORMAT JSONEachRow {"A": 19, "B": "Case"} {"a": 20, "B": "c"}
+        INSERT INTO t (a, b) FORMAT JSONEachRow {"a": 21}; {"a": 22}
         INSERT INTO t (a) VALUES (15.0), (1e2), (-1.50e1)
         INSERT INTO t (b) VALUES (15.50), (1e3), (-5), (007), (0.1), (1e22)
         INSERT INTO t (a, b) VALUES (1.0, concat('x', 'y')), (2e0, 1.10)
@@ -177,6 +185,7 @@ SCRIPTS = {
         CREATE OR REPLACE TABLE n ENGINE = MergeTree ORDER BY x AS SELECT throwIf(number = 3) AS x FROM numbers(10)
         SELECT * FROM n ORDER BY a
         EXCHANGE TABLES t AND nothing
+        REPLACE TABLE typo (x UInt8) ENGINE = MergeTree ORDER BY x
         CREATE OR REPLACE TABLE n AS t
         SELECT * FROM n
         REPLACE TABLE n (x UInt8) ENGINE = MergeTree ORDER BY x

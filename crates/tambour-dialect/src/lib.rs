@@ -81,6 +81,7 @@ use walk::walk_mut;
 
 pub use aggregate::is_name as is_aggregate;
 pub use call::renamed;
+pub use change::data::split_data;
 pub use change::{Action, Change, Columns};
 pub use columns::Catalog;
 pub use error::DialectError;
@@ -160,7 +161,8 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectEr
     if sql.len() > STATEMENT_MAX {
         return Err(DialectError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
     }
-    let (sql, data) = change::data::split(sql).map_or((sql, None), |(it, data)| (it, Some(data)));
+    let (sql, data) =
+        change::data::split_data(sql).map_or((sql, None), |(it, data)| (it, Some(data)));
     let explained = statement::plain_explain(sql)?;
     let sql = explained.as_deref().unwrap_or(sql);
     let mut tokens = lexical::tokens(sql)?;
@@ -183,10 +185,9 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectEr
 
 /// A query of ours, which is not rewritten yet.
 pub fn parse_query(text: &str) -> Result<Query, DialectError> {
-    let parsed = Parser::new(&Grammar).try_with_sql(text);
-    let query =
-        parsed.and_then(|mut parser| parser.parse_query()).map_err(DataFusionError::from)?;
-    Ok(*query)
+    let tokens = lexical::tokens(text)?;
+    let parsed = Parser::new(&Grammar).with_tokens_with_locations(tokens).parse_query();
+    Ok(*parsed.map_err(DataFusionError::from)?)
 }
 
 /// An expression of ours, which is not rewritten yet.

@@ -394,7 +394,15 @@ impl Input {
             }
         }
         let index = |column: &Column| {
-            let found = names.iter().position(|name| *name == column.name);
+            let exact = names.iter().position(|name| *name == column.name);
+            let found = exact.or_else(|| {
+                let is_alike = |name: &&str| name.eq_ignore_ascii_case(&column.name);
+                let mut alike = names.iter().enumerate().filter(|(_, name)| is_alike(name));
+                let (place, _) = alike.next().filter(|_| self.options.as_clickhouse)?;
+                // Which of several is meant, nobody knows.
+                let is_taken = self.columns.iter().any(|other| other.name == names[place]);
+                (alike.next().is_none() && !is_taken).then_some(place)
+            });
             if found.is_none() && columnar::fit::missing(&column.data_type, 1).is_err() {
                 let (path, column) = (path.to_owned(), column.name.clone());
                 return Err(FileError::MissingColumn { path, column });

@@ -316,7 +316,7 @@ pub(super) fn optional(cursor: &mut Cursor, words: &[&str]) -> Result<bool, Tabl
 pub(super) fn at_spot(cursor: &Cursor) -> bool {
     let ends = |ahead: usize| {
         let token = cursor.peek_ahead(ahead);
-        token.kind == Kind::End || matches!(cursor.text(token), "," | ";")
+        token.kind == Kind::End || matches!(cursor.text(token), "," | ";" | ")")
     };
     let is_named = || matches!(cursor.peek_ahead(1).kind, Kind::Word | Kind::Quoted);
     cursor.at_word("FIRST") && ends(1) || cursor.at_word("AFTER") && is_named()

@@ -29,6 +29,9 @@ pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
     if is_optional {
         cursor.expect_words(&["NOT", "EXISTS"])?;
     }
+    if is_optional && replaces {
+        return Err(refused("CREATE OR REPLACE TABLE IF NOT EXISTS", "it is one or the other"));
+    }
     let (database, name) = table_name(&mut cursor)?;
     let mut definition = TableDefinition { database, ..TableDefinition::new(name, Vec::new()) };
     if cursor.at_word("CLONE") {

@@ -31,3 +31,4 @@ pub use tambour_scan::{exec, provider, pushdown, scan_options};
 pub use context::{Session, SessionOptions};
 pub use error::SqlError;
 pub use execution::{Execution, Planned, Query, ScanStatistics};
+pub use tambour_dialect::split_data;

@@ -87,7 +87,11 @@ impl Derive for Fill {
             }
             Self::Computed(expression, from, to) => {
                 let values = expression.evaluate(stored).map_err(|error| wrong(&error))?;
-                assigned(&values, from, to)
+                let values = assigned(&values, from, to)?;
+                if values.null_count() > 0 && !to.is_nullable() {
+                    return Err(wrong(&format!("NULL in a column of type {to}")));
+                }
+                Ok(values)
             }
         }
     }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use tambour::sql::split_data;
 
 /// Where a result goes.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,7 +29,8 @@ enum Mode {
 
 /// The statement without the clause, and the clause.
 pub(super) fn split(statement: &str) -> Result<(Cow<'_, str>, Option<Target>), Failure> {
-    let Some((query, rest)) = clause(statement) else {
+    let found = clause(statement).filter(|_| split_data(statement).is_none());
+    let Some((query, rest)) = found else {
         return Ok((Cow::Borrowed(statement), None));
     };
     let Some((path, rest)) = text(rest.trim_start()) else {

@@ -1,5 +1,7 @@
 //! Where a statement ends: cuts text at semicolons that are not inside quotes or comments.
 
+use tambour::sql::split_data;
+
 /// What a character is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -72,7 +74,8 @@ impl Iterator for Scanner<'_> {
     }
 }
 
-/// The statements of a text, without their semicolons, without those that are only space and comments.
+/// The statements of a text, without their semicolons, without those that are only space and comments. Data after an INSERT go on
+/// to the end of the text, whatever is in them.
 pub(crate) fn split(text: &str) -> Vec<&str> {
     let mut statements = Vec::new();
     let (mut start, mut blank) = (0, true);
@@ -82,8 +85,13 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
                 statements.extend(text.get(start..at).map(str::trim));
             }
             (start, blank) = (at + 1, true);
-        } else if matches!(part, Part::Code | Part::Quote(_)) && !c.is_whitespace() {
+        } else if blank && matches!(part, Part::Code | Part::Quote(_)) && !c.is_whitespace() {
             blank = false;
+            let rest = text.get(start..).unwrap_or_default();
+            if split_data(rest).is_some() {
+                statements.push(rest.trim_start());
+                return statements;
+            }
         }
     }
     if !blank {
@@ -122,6 +130,16 @@ mod tests {
         assert_eq!(split("select /* ; */ 1; /* nothing */ ; -- x"), ["select /* ; */ 1"]);
         assert_eq!(split("  ;; "), Vec::<&str>::new());
         assert_eq!(split("select 'open; quote"), ["select 'open; quote"]);
+    }
+
+    #[test]
+    fn data_are_not_statements() {
+        let data = "INSERT INTO t FORMAT TSV\n1\tx; DROP TABLE t;\n it's\t\n";
+        assert_eq!(split(&format!("SELECT 1; {data}")), ["SELECT 1", data]);
+        assert_eq!(
+            split("INSERT INTO t FORMAT TSV; SELECT 1"),
+            ["INSERT INTO t FORMAT TSV", "SELECT 1"]
+        );
     }
 
     #[test]

@@ -87,7 +87,9 @@ fn statements(
     settings: Settings,
     interrupt: &Interrupt,
 ) -> anyhow::Result<After> {
-    for statement in statement::split(text) {
+    // The last semicolon ends what was typed, also after data.
+    let text = text.trim_end();
+    for statement in statement::split(text.strip_suffix(';').unwrap_or(text)) {
         let start = Start::now();
         let mut target = stdout::data();
         confirm::removal(statement, settings.style)?;

@@ -1,7 +1,7 @@
 //! `INSERT INTO t FORMAT CSV 1,"a"`: data after the name of their format, which need not be tokens of SQL.
 
-/// The statement and its data, if it has some.
-pub(in super::super) fn split(sql: &str) -> Option<(&str, &str)> {
+/// `INSERT INTO t FORMAT CSV` and the data after it, which go on to the end of the text; `None` if there are none.
+pub fn split_data(sql: &str) -> Option<(&str, &str)> {
     let mut words = Words { text: sql, at: 0 };
     if !words.next()?.eq_ignore_ascii_case("INSERT") {
         return None;
@@ -24,8 +24,8 @@ pub(in super::super) fn split(sql: &str) -> Option<(&str, &str)> {
     let data = data.trim_start_matches([' ', '\t', '\u{c}']);
     let data = data.strip_prefix('\r').unwrap_or(data);
     let data = data.strip_prefix('\n').unwrap_or(data);
-    let is_blank = data.trim_matches(|it: char| it == ';' || it.is_whitespace()).is_empty();
-    (!is_blank && !data.starts_with("--")).then_some((statement, data))
+    let is_over = data.trim_start().is_empty() || data.trim_start().starts_with(';');
+    (!is_over && !data.starts_with("--")).then_some((statement, data))
 }
 
 /// Bare words outside of parentheses, quotes and comments.
@@ -85,16 +85,16 @@ fn quoted(text: &str, quote: char) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::split_data;
 
     #[test]
     fn data_begin_after_the_name_of_the_format() {
         let json = "INSERT INTO t (a, `format`) FORMAT JSONEachRow {\"a\": 1}\n{\"a\": 2}";
-        let (statement, data) = split(json).unwrap();
+        let (statement, data) = split_data(json).unwrap();
         assert_eq!(statement, "INSERT INTO t (a, `format`) FORMAT JSONEachRow");
         assert_eq!(data, "{\"a\": 1}\n{\"a\": 2}");
-        assert_eq!(split("/* x */ insert into t format TSV\n\tit's\n").unwrap().1, "\tit's\n");
-        assert_eq!(split("INSERT INTO t FORMAT CSV \n 1").unwrap().1, " 1");
+        assert_eq!(split_data("/* x */ insert into t format TSV\n\tit's\n").unwrap().1, "\tit's\n");
+        assert_eq!(split_data("INSERT INTO t FORMAT CSV \n 1").unwrap().1, " 1");
     }
 
     #[test]
@@ -102,6 +102,7 @@ mod tests {
         for text in [
             "INSERT INTO t FORMAT CSV",
             "INSERT INTO t FORMAT CSV ;\n",
+            "INSERT INTO t FORMAT CSV; SELECT 1",
             "INSERT INTO t FORMAT Values (1)",
             "INSERT INTO t VALUES (1)",
             "INSERT INTO t SELECT 1 FORMAT CSV",
@@ -109,7 +110,7 @@ mod tests {
             "SELECT 1 FORMAT CSV x",
             "",
         ] {
-            assert_eq!(split(text), None, "{text}");
+            assert_eq!(split_data(text), None, "{text}");
         }
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Target {
     pub(crate) skip_unknown: bool,
     /// Columns by name (JSON).
     index: HashMap<Vec<u8>, usize>,
+    /// Those with names in small letters, where they differ in them: what they are called in any other case.
+    any_case: HashMap<Vec<u8>, usize>,
 }
 
 impl Target {
@@ -37,8 +39,18 @@ impl Target {
     ) -> Self {
         let name =
             |(at, reading): (usize, &Reading)| (reading.column.name.clone().into_bytes(), at);
-        let index = readings.iter().enumerate().map(name).collect();
-        Self { readings, schema, mapping, skip_unknown, index }
+        let index: HashMap<Vec<u8>, usize> = readings.iter().enumerate().map(name).collect();
+        let mut any_case = HashMap::new();
+        let mut count: HashMap<Vec<u8>, usize> = HashMap::new();
+        if skip_unknown {
+            for (name, at) in &index {
+                let small = name.to_ascii_lowercase();
+                *count.entry(small.clone()).or_default() += 1;
+                any_case.insert(small, *at);
+            }
+            any_case.retain(|name, _| count.get(name) == Some(&1));
+        }
+        Self { readings, schema, mapping, skip_unknown, index, any_case }
     }
 
     /// Records of CSV or TSV.
@@ -236,6 +248,14 @@ impl Object<'_> {
         if next.is_some_and(|reading| reading.column.name.as_bytes() == key) {
             return Some(self.expected);
         }
-        self.target.index.get(key).copied()
+        let found = self.target.index.get(key).copied();
+        found.or_else(|| {
+            let any_case = &self.target.any_case;
+            if any_case.is_empty() {
+                None
+            } else {
+                any_case.get(&key.to_ascii_lowercase()).copied()
+            }
+        })
     }
 }

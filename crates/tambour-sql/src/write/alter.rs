@@ -296,8 +296,35 @@ fn needed(altered: &Altered, computed: &[usize]) -> Result<BTreeMap<String, Step
 
 /// How the values of a column are made.
 fn made(column: &ColumnDefinition) -> Result<Step, SqlError> {
-    let zero = format!("defaultValueOfTypeName('{}')", literal(&column.column.data_type));
-    step(column, column.clauses.default.as_deref().unwrap_or(&zero))
+    match column.clauses.default.as_deref() {
+        Some(default) => step(column, default),
+        None => step(column, zero(column)?),
+    }
+}
+
+/// What rows have in a column without a DEFAULT, to be cast to its type.
+fn zero(column: &ColumnDefinition) -> Result<&'static str, SqlError> {
+    use types::DataType as T;
+    let data_type = &column.column.data_type;
+    Ok(match data_type.unwrapped() {
+        _ if data_type.is_nullable() => "NULL",
+        T::String | T::FixedString(_) => "''",
+        T::Array(_) => "[]",
+        T::Enum8(_)
+        | T::Enum16(_)
+        | T::Tuple(_)
+        | T::Map(..)
+        | T::Uuid
+        | T::Ipv4
+        | T::Ipv6
+        | T::Date32 => {
+            return Err(SqlError::refused(
+                format!("a DEFAULT that reads the new column {:?}", column.column.name),
+                "give it a DEFAULT, or add it by a statement of its own",
+            ));
+        }
+        _ => "0",
+    })
 }
 
 /// The name of a type as it stands in a text of SQL.

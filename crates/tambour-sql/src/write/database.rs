@@ -50,7 +50,7 @@ impl Session {
         if is_there && !replaces {
             return Err(SqlError::Duplicate { name });
         }
-        if is_there {
+        if is_there || dialect::begins_with(text, ["REPLACE", "TABLE"]) {
             self.owned(&database, &name)?;
         }
         if let Some(like) = like {

@@ -123,7 +123,7 @@ impl Literals {
             for (cell, data_type) in row.iter_mut().zip(types) {
                 let Cell::Number(digits) = &*cell else { continue };
                 let written = match data_type.unwrapped() {
-                    ColumnType::String | ColumnType::FixedString(_) => printed(digits),
+                    ColumnType::String => printed(digits),
                     it if is_whole(it) && digits.contains(['.', 'e', 'E']) => whole(digits),
                     _ => None,
                 };
@@ -189,6 +189,7 @@ fn whole(written: &str) -> Option<String> {
 
 /// A number as ClickHouse prints its value: an integer of 64 bits, or a float.
 fn printed(written: &str) -> Option<String> {
+    let written = written.replace('_', "");
     if let Ok(value) = written.parse::<u64>() {
         return Some(value.to_string());
     }
