@@ -7,12 +7,12 @@ use super::sample::Sampling;
 use super::unstored::Alias;
 use super::{call, refused};
 use crate::DialectError;
-use crate::walk::walk_mut;
+use crate::walk::{walk_expressions, walk_mut};
 use datafusion::arrow::array::{BooleanArray, StringArray};
 use datafusion::arrow::compute::regexp_is_match_scalar;
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query,
-    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut, visit_expressions,
+    Select, SelectItem, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,7 +216,7 @@ fn pattern_in(item: &SelectItem) -> Option<Function> {
     let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
         return None;
     };
-    let found = visit_expressions(expr, |expr| match expr {
+    let found = walk_expressions(expr, |expr| match expr {
         Expr::Function(function) if is_pattern(function) => ControlFlow::Break(function.clone()),
         _ => ControlFlow::Continue(()),
     });

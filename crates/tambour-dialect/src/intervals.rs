@@ -4,9 +4,11 @@
 use super::naming::Tables;
 use super::{call, refused, written};
 use crate::DialectError;
+use crate::walk::walk_expressions;
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DateTimeField, Expr, Function, Ident, Interval, Query, Select, SelectItem,
-    SetExpr, UnaryOperator, Value, visit_expressions,
+    BinaryOperator, DateTimeField, Expr, Function, Ident, Interval, Select, SelectItem, SetExpr,
+    Statement as Sql, UnaryOperator, Value,
 };
 use std::ops::ControlFlow;
 
@@ -32,8 +34,12 @@ pub(super) fn unit_of(name: &str) -> Option<DateTimeField> {
 }
 
 /// Results of a statement that are intervals become their numbers. Those of subqueries stay, since they may be added to a time.
-pub(super) fn as_results(query: &mut Query) {
-    of_body(&mut query.body);
+pub(super) fn as_results(statement: &mut Statement) {
+    if let Statement::Statement(sql) = statement
+        && let Sql::Query(query) = &mut **sql
+    {
+        of_body(&mut query.body);
+    }
 }
 
 fn of_body(body: &mut SetExpr) {
@@ -67,7 +73,7 @@ fn of_select(select: &mut Select) {
 }
 
 fn is_used(select: &Select, alias: &Ident) -> bool {
-    let found = visit_expressions(select, |expr| match expr {
+    let found = walk_expressions(select, |expr| match expr {
         Expr::Identifier(name) if name.value == alias.value => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
@@ -91,7 +97,9 @@ fn counted(expr: &Expr) -> Option<(DateTimeField, Expr)> {
             Some((unit, Expr::Function(call::call("negate", vec![number]))))
         }
         Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right } => {
-            let ((unit, first), (other, second)) = (counted(left)?, counted(right)?);
+            // A long sum of numbers ends here, before it is a deep one.
+            let (other, second) = counted(right)?;
+            let (unit, first) = counted(left)?;
             (unit == other).then(|| (unit, binary(first, op.clone(), second)))
         }
         _ => None,

@@ -173,7 +173,11 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectEr
         .with_recursion_limit(NESTING_MAX)
         .build()?;
     let statements = parser.parse_statements()?.into_iter();
-    let statements = statements.map(|it| rewritten_as(it, catalog, std::mem::take(&mut asked)));
+    let statements = statements.map(|mut statement| {
+        // What other parts of a statement are computed by is a query, too: its intervals stay.
+        intervals::as_results(&mut statement);
+        rewritten_as(statement, catalog, std::mem::take(&mut asked))
+    });
     let mut statements = statements.collect::<Result<Vec<_>, _>>()?;
     if let Some(Prepared { task: Task::Change(change), .. }) = statements.last_mut()
         && let Action::Load { data: place, .. } = &mut change.action
@@ -228,7 +232,6 @@ fn rewritten_as(
         && let Sql::Query(query) = &mut **sql
     {
         rewriter.notes = rewrite::applied(query, &mut ending.switches)?;
-        intervals::as_results(query);
         ending.fill = outermost::fill(query)?;
         totals = outermost::totals(query)?;
     }

@@ -10,10 +10,10 @@ use super::{
 };
 use crate::DialectError;
 use crate::marks::Strictness;
+use crate::walk::walk_expressions;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, GroupByExpr, GroupByWithModifier, Ident, LimitClause,
     OrderByKind, Query, Select, SelectItem, TableFactor, UnaryOperator, Value, VisitorMut,
-    visit_expressions,
 };
 use std::ops::ControlFlow;
 
@@ -267,8 +267,8 @@ fn without_windows(select: &mut Select) {
         Expr::Function(function) if function.over.is_some() => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
-    let has_window = visit_expressions(&select.projection, is_window).is_break()
-        || visit_expressions(&select.qualify, is_window).is_break();
+    let has_window = walk_expressions(&select.projection, is_window).is_break()
+        || walk_expressions(&select.qualify, is_window).is_break();
     if has_window {
         return;
     }

@@ -7,7 +7,7 @@ use super::written;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::{
     Aggregate, Expr, Filter, LogicalPlan, Projection, Subquery, lit, when,
@@ -46,6 +46,16 @@ pub(super) fn without_empty(query: Subquery) -> Result<Transformed<Expr>> {
         let matched = Filter::try_new(some_match(), counted)?;
         Ok(Transformed::yes(LogicalPlan::Filter(matched)))
     })?;
+    let is_list = |data_type: &ArrowType| {
+        matches!(data_type, ArrowType::List(_) | ArrowType::LargeList(_) | ArrowType::Map(..))
+    };
+    if plan.transformed && plan.data.schema().fields().iter().any(|it| is_list(it.data_type())) {
+        return Err(DataFusionError::Plan(
+            "a subquery of the row around it gives an array or a map, which is empty and not NULL where no row matches: \
+             join the two instead"
+                .to_owned(),
+        ));
+    }
     let query = Subquery { subquery: Arc::new(plan.data), ..query };
     Ok(Transformed::new_transformed(Expr::ScalarSubquery(query), plan.transformed))
 }

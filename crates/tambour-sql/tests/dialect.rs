@@ -98,8 +98,8 @@ mod tests {
                     "the setting transform_null_in = 1 is not supported: it would change the result, which is that of transform_null_in = 0 here",
                 ),
                 (
-                    "SELECT toIntervalDay(3)",
-                    "the interval \"toIntervalDay(3)\" as a result is not supported: add it to a date or time",
+                    "SELECT [toIntervalDay(3)]",
+                    "the interval \"[toIntervalDay(3)]\" as a result is not supported: add it to a date or time",
                 ),
                 ("SELECT uniq() FROM t", "uniq() is not supported: it takes an argument"),
                 (
