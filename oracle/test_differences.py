@@ -109,7 +109,7 @@ def test_nested_values_are_compared_as_there(server, tambour, nested, query):
     ("SELECT * FROM g FINAL", "FINAL"),
     ("SELECT k FROM g WHERE i256 < u8", "256 bits"),
     ("SELECT e > 'zz' FROM g", "zz"),
-    ("SELECT toIntervalDay(3)", "interval"),
+    ("SELECT [toIntervalDay(3)]", "interval"),
 ])
 def test_refusals_tell_why(tambour, table, query, reason):
     done = tambour.call("sql", f"g={table}", "--format", "tsv", query)
