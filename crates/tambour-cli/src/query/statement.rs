@@ -9,7 +9,7 @@ pub(crate) enum Part {
     Code,
     /// A quoted text or name, quotes included; the character that ends it.
     Quote(char),
-    /// From `--` to the end of the line.
+    /// From `--`, `# ` or `#!` to the end of the line.
     LineComment,
     /// From `/*` to `*/`.
     BlockComment,
@@ -58,6 +58,9 @@ impl Iterator for Scanner<'_> {
             Part::Code => match c {
                 '\'' | '"' | '`' => self.part = Part::Quote(c),
                 '-' if rest.starts_with("--") => (self.part, self.forced) = (Part::LineComment, 1),
+                '#' if rest.starts_with("# ") || rest.starts_with("#!") => {
+                    (self.part, self.forced) = (Part::LineComment, 1);
+                }
                 '/' if rest.starts_with("/*") => (self.part, self.forced) = (Part::BlockComment, 1),
                 _ => {}
             },
@@ -128,6 +131,10 @@ mod tests {
         );
         assert_eq!(split("select 'it''s; \\'; ' ;"), ["select 'it''s; \\'; '"]);
         assert_eq!(split("select /* ; */ 1; /* nothing */ ; -- x"), ["select /* ; */ 1"]);
+        assert_eq!(
+            split("select 1 # it's; drop\n; select '# ;' #! x;"),
+            ["select 1 # it's; drop", "select '# ;' #! x;"]
+        );
         assert_eq!(split("  ;; "), Vec::<&str>::new());
         assert_eq!(split("select 'open; quote"), ["select 'open; quote"]);
     }
