@@ -2,6 +2,7 @@
 
 use super::pair::{of_floats, rows, samples_type};
 use arrow_array::ArrayRef;
+use std::cell::Cell;
 use std::cmp::Ordering;
 use tambour_function::kit::{Call, Kind, takes, total, wrong};
 use tambour_function::{Function, FunctionError, Signature};
@@ -104,7 +105,9 @@ fn t_test(
 ) -> Result<ArrayRef, FunctionError> {
     let level = if call.operands.len() > 1 { Some(confidence(call, 1)?) } else { None };
     let width = if level.is_some() { 4 } else { 2 };
-    rows(call, width, |pairs| {
+    // Of no statistic ClickHouse's interval is (0, 0) or (nan, nan), from run to run.
+    let has_no_interval = Cell::new(false);
+    let all = rows(call, width, |pairs| {
         let samples = split(pairs);
         let difference = samples[0].mean() - samples[1].mean();
         let (error, freedom) = error(samples);
@@ -113,6 +116,7 @@ fn t_test(
             return vec![f64::NAN; width];
         }
         if !statistic.is_finite() {
+            has_no_interval.set(level.is_some() && statistic.is_nan() || has_no_interval.get());
             return undefined(width, statistic.is_infinite());
         }
         let outside = |t: f64| {
@@ -130,7 +134,11 @@ fn t_test(
             all.extend([difference - half, difference + half]);
         }
         all
-    })
+    });
+    if has_no_interval.get() {
+        return Err(wrong(call.name, "there is an interval only where values differ"));
+    }
+    all
 }
 
 /// What there is of no statistic. Beside one that is NaN, and not infinite, ClickHouse's probability is 0.

@@ -1,5 +1,5 @@
-//! Intervals where there is no date or time to add them to: as results they are numbers of their unit, and they compare by
-//! their length.
+//! Intervals without a date or a time to add them to. Where a statement shows them, they are numbers of their unit, as ClickHouse
+//! prints them; compared with each other, they are numbers of the shorter unit.
 
 use super::naming::Tables;
 use super::{call, refused, written};
@@ -33,7 +33,8 @@ pub(super) fn unit_of(name: &str) -> Option<DateTimeField> {
     Some(unit.clone())
 }
 
-/// Results of a statement that are intervals become their numbers. Those of subqueries stay, since they may be added to a time.
+/// Results of a statement that are intervals become their numbers. Those of subqueries, and of queries whose rows are kept, stay:
+/// they may be added to a time.
 pub(super) fn as_results(statement: &mut Statement) {
     if let Statement::Statement(sql) = statement
         && let Sql::Query(query) = &mut **sql

@@ -144,7 +144,16 @@ pub fn prepare(sql: &str) -> Result<Prepared, DialectError> {
 
 /// The same with the columns of the tables that there are.
 pub fn prepare_for(sql: &str, catalog: &Catalog) -> Result<Prepared, DialectError> {
-    let mut statements = prepare_each(sql, catalog)?.into_iter();
+    prepare_one(sql, catalog, false)
+}
+
+/// The same of a statement whose results are shown and not kept: intervals among them become numbers.
+pub fn prepare_shown(sql: &str, catalog: &Catalog) -> Result<Prepared, DialectError> {
+    prepare_one(sql, catalog, true)
+}
+
+fn prepare_one(sql: &str, catalog: &Catalog, is_shown: bool) -> Result<Prepared, DialectError> {
+    let mut statements = prepare_each(sql, catalog, is_shown)?.into_iter();
     match (statements.next(), statements.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(refused("an empty statement", "there is nothing to do")),
@@ -154,10 +163,14 @@ pub fn prepare_for(sql: &str, catalog: &Catalog) -> Result<Prepared, DialectErro
 
 /// Prepares statements that are separated by semicolons.
 pub fn prepare_all(sql: &str) -> Result<Vec<Prepared>, DialectError> {
-    prepare_each(sql, &Catalog::new())
+    prepare_each(sql, &Catalog::new(), false)
 }
 
-fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectError> {
+fn prepare_each(
+    sql: &str,
+    catalog: &Catalog,
+    is_shown: bool,
+) -> Result<Vec<Prepared>, DialectError> {
     if sql.len() > STATEMENT_MAX {
         return Err(DialectError::Limit { what: "bytes of a statement", limit: STATEMENT_MAX });
     }
@@ -174,8 +187,9 @@ fn prepare_each(sql: &str, catalog: &Catalog) -> Result<Vec<Prepared>, DialectEr
         .build()?;
     let statements = parser.parse_statements()?.into_iter();
     let statements = statements.map(|mut statement| {
-        // What other parts of a statement are computed by is a query, too: its intervals stay.
-        intervals::as_results(&mut statement);
+        if is_shown {
+            intervals::as_results(&mut statement);
+        }
         rewritten_as(statement, catalog, std::mem::take(&mut asked))
     });
     let mut statements = statements.collect::<Result<Vec<_>, _>>()?;

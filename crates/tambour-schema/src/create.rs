@@ -83,7 +83,7 @@ pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
 
 /// Takes CREATE, or what may stand for it; true if a table that is there is replaced.
 fn takes_create(cursor: &mut Cursor) -> Result<bool, TableError> {
-    // REPLACE asks for a table that is there; nobody minds if there is none.
+    // REPLACE is CREATE OR REPLACE of a table that must be there, which is for the caller to see.
     let is_short = cursor.take_words(&["REPLACE"]);
     let mut replaces = is_short;
     if cursor.take_words(&["CREATE"]) {

@@ -254,7 +254,7 @@ impl Session {
         } else if let Some(told) = Box::pin(self.altered(text)).await? {
             told
         } else {
-            let prepared = dialect::prepare_for(text, &self.catalog())?;
+            let prepared = dialect::prepare_shown(text, &self.catalog())?;
             let Task::Change(change) = &prepared.task else {
                 return self.planned(prepared, text).await;
             };

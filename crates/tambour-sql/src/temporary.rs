@@ -33,7 +33,8 @@ impl Session {
         {
             return Err(SqlError::Duplicate { name: name.clone() });
         }
-        let query = Box::pin(self.sql(query)).await?;
+        let prepared = tambour_dialect::prepare_for(query, &self.catalog())?;
+        let query = Box::pin(self.planned(prepared, query)).await?;
         let schema = query.schema();
         let pool = &self.context().runtime_env().memory_pool;
         let memory = MemoryConsumer::new("TemporaryTable").register(pool);
