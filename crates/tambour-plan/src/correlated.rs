@@ -4,11 +4,13 @@
 use super::literal::bare_type;
 use super::typed::Typed;
 use super::written;
+use crate::walk::{Walk, everywhere};
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::Column;
+use datafusion::common::{Column, ExprSchema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Aggregate, Expr, Filter, LogicalPlan, Projection, Subquery, lit, when,
 };
@@ -98,4 +100,49 @@ fn nullable(shown: &Projection) -> Result<LogicalPlan> {
     });
     let expressions = expressions.collect::<Result<_>>()?;
     Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::clone(&shown.input))?))
+}
+
+/// Gives the references of subqueries to the row around them the types that its columns have now: those were written down
+/// when the query was planned, before the pass.
+pub(super) fn referred(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let has_outer = |expr: &Expr| {
+        expr.exists(|it| {
+            Ok(match it {
+                Expr::Exists(exists) => !exists.subquery.outer_ref_columns.is_empty(),
+                Expr::InSubquery(set) => !set.subquery.outer_ref_columns.is_empty(),
+                Expr::ScalarSubquery(query) => !query.outer_ref_columns.is_empty(),
+                _ => false,
+            })
+        })
+    };
+    let mut is_correlated = false;
+    for expr in plan.expressions() {
+        is_correlated |= has_outer(&expr)?;
+    }
+    if !is_correlated {
+        return Ok(Transformed::no(plan));
+    }
+    let schema = merge_schema(&plan.inputs());
+    let mut current = |expr: Expr| -> Result<Transformed<Expr>> {
+        let Expr::OuterReferenceColumn(field, column) = expr else {
+            return Ok(Transformed::no(expr));
+        };
+        Ok(match schema.field_from_column(&column).map(Arc::clone) {
+            Ok(now) if now != field => {
+                Transformed::yes(Expr::OuterReferenceColumn(now, column))
+            }
+            _ => Transformed::no(Expr::OuterReferenceColumn(field, column)),
+        })
+    };
+    plan.map_subqueries(|query| {
+        let query = everywhere(query, &mut |node| {
+            let node = node.map_expressions(|expr| expr.up(&mut current))?;
+            node.map_data(LogicalPlan::recompute_schema)
+        })?;
+        let LogicalPlan::Subquery(mut query) = query else { return Ok(Transformed::no(query)) };
+        for outer in &mut query.outer_ref_columns {
+            *outer = std::mem::take(outer).up(&mut current)?.data;
+        }
+        Ok(Transformed::yes(LogicalPlan::Subquery(query)))
+    })
 }

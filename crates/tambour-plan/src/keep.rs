@@ -41,7 +41,9 @@ pub fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = everywhere(plan, &mut super::zeros::joined)?;
     let plan = everywhere(plan, &mut super::joined::one_of_many)?;
     let plan = downwards(plan, &mut super::written::shown)?;
+    let plan = downwards(plan, &mut correlated::referred)?;
     let plan = everywhere(plan, &mut node)?;
+    let plan = downwards(plan, &mut correlated::referred)?;
     everywhere(plan, &mut super::zeros::apart)
 }
 

@@ -9,10 +9,10 @@ use arrow::array::{
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, Float64Type, Int16Type, Int64Type};
 use arrow::row::{RowConverter, SortField};
-use datafusion::common::{ScalarValue, exec_err};
+use datafusion::common::{Column, ScalarValue, exec_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -256,6 +256,17 @@ pub(super) struct Ordered {
 impl Ordered {
     pub(super) fn order(&self) -> &Order {
         &self.order
+    }
+}
+
+/// The column whose values, or whose places in ClickHouse's order, an expression is.
+pub(super) fn of_column(expr: &Expr) -> Option<&Column> {
+    match expr {
+        Expr::Column(column) => Some(column),
+        Expr::ScalarFunction(call) if call.func.inner().downcast_ref::<Ordered>().is_some() => {
+            call.args.first()?.try_as_col()
+        }
+        _ => None,
     }
 }
 

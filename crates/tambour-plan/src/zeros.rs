@@ -6,20 +6,21 @@ use super::elementwise::holds_floats;
 use super::joined::{is_strict, sides};
 use super::listed;
 use super::literal::{bare_type, field_of};
-use super::order::Order;
+use super::order::{self, Order};
 use super::typed::holds;
 use crate::walk::Walk;
 use arrow::datatypes::DataType as ArrowType;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, NullEquality, ScalarValue, plan_err};
 use datafusion::error::Result;
+use datafusion::functions_aggregate::first_last::first_value;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::{
     grouping_set_to_exprlist, merge_schema, split_conjunction_owned,
 };
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, ExprSchemable, Filter, GroupingSet, JoinType, LogicalPlan, Operator,
-    Projection, Window, cast, lit,
+    Projection, Sort, Window, cast, lit,
 };
 use std::sync::Arc;
 use tambour_dialect::marks::APART;
@@ -36,6 +37,13 @@ pub(super) fn apart(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             };
             let distinct = LogicalPlan::Distinct(Distinct::All(Arc::new(bits)));
             back(distinct, &schema).map(Transformed::yes)
+        }
+        LogicalPlan::Sort(mut sort) => {
+            let Some(input) = distinct_in_order(&sort)? else {
+                return Ok(Transformed::no(LogicalPlan::Sort(sort)));
+            };
+            sort.input = Arc::new(input);
+            Ok(Transformed::yes(LogicalPlan::Sort(sort)))
         }
         LogicalPlan::Distinct(Distinct::On(mut on)) => {
             let schema = Arc::clone(on.input.schema());
@@ -241,6 +249,53 @@ fn bits_of(expr: Expr, schema: &DFSchema) -> Result<Expr> {
 fn float_of(bits: Expr, data_type: &ArrowType) -> Expr {
     let float = Order::Bits.back().udf().call(vec![bits]);
     if *data_type == ArrowType::Float64 { float } else { cast(float, data_type.clone()) }
+}
+
+/// What DISTINCT below ORDER BY gives: ClickHouse compares neighbours after it has sorted them, so that the zeros of the leading
+/// keys are one. `None` if there is nothing to change.
+fn distinct_in_order(sort: &Sort) -> Result<Option<LogicalPlan>> {
+    let LogicalPlan::Projection(floats) = sort.input.as_ref() else { return Ok(None) };
+    let LogicalPlan::Distinct(Distinct::All(distinct)) = floats.input.as_ref() else {
+        return Ok(None);
+    };
+    let LogicalPlan::Projection(bits) = distinct.as_ref() else { return Ok(None) };
+    let wanted = Arc::clone(bits.input.schema());
+    if sort.input.schema().columns() != wanted.columns() {
+        return Ok(None);
+    }
+    let leading: Vec<&Column> =
+        sort.expr.iter().map_while(|key| order::of_column(&key.expr)).collect();
+    let is_merged = |column: &Column, data_type: &ArrowType| {
+        data_type.is_floating() && leading.contains(&column)
+    };
+    let (mut keys, mut first) = (Vec::new(), Vec::new());
+    for (column, field) in wanted.columns().into_iter().zip(wanted.fields()) {
+        let value = bits_of(Expr::Column(column.clone()), &wanted)?;
+        if is_merged(&column, field.data_type()) {
+            keys.push(Order::Sorted { nan_least: false }.udf().call(vec![Expr::Column(column)]));
+            first.push(first_value(value, Vec::new()));
+        } else {
+            keys.push(value);
+        }
+    }
+    if first.is_empty() {
+        return Ok(None);
+    }
+    let merged = Aggregate::try_new(Arc::clone(&bits.input), keys, first)?;
+    let schema = Arc::clone(&merged.schema);
+    let mut values = schema.columns().into_iter();
+    let keys: Vec<Column> = values.by_ref().take(wanted.fields().len()).collect();
+    let shown = keys.into_iter().zip(wanted.iter()).map(|(key, (qualifier, field))| {
+        let own = Column::new(qualifier.cloned(), field.name());
+        let first = is_merged(&own, field.data_type()).then(|| values.next()).flatten();
+        let value = Expr::Column(first.unwrap_or(key));
+        let is_float = field.data_type().is_floating();
+        let value = if is_float { float_of(value, field.data_type()) } else { value };
+        value.alias_qualified(qualifier.cloned(), field.name())
+    });
+    let shown = shown.collect();
+    let merged = Arc::new(LogicalPlan::Aggregate(merged));
+    Ok(Some(LogicalPlan::Projection(Projection::try_new(shown, merged)?)))
 }
 
 /// A projection of the bits of floats; `None` if there are none.
