@@ -8,9 +8,9 @@ use super::refused;
 use crate::DialectError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, ObjectName, ObjectNamePart,
-    ObjectType, Query, RenameTable, Statement as Sql, TableFactor, TableObject, TableWithJoins,
-    Truncate, Update,
+    Assignment, AssignmentTarget, Deduplicate, Delete, Expr, FromTable, Insert, ObjectName,
+    ObjectNamePart, ObjectType, Query, RenameTable, Statement as Sql, TableFactor, TableObject,
+    TableWithJoins, Truncate, Update,
 };
 use words::{ALL_BUT, MUTATION, PARTITION};
 pub(super) use words::{arrange, first};
@@ -70,6 +70,8 @@ pub enum Action {
     Optimize {
         /// `PARTITION …`, the only one whose parts are merged.
         partition: Option<String>,
+        /// Which rows are one, if one of them is to be left.
+        duplicates: Option<Duplicates>,
     },
     /// The table is removed.
     Drop {
@@ -85,7 +87,16 @@ pub enum Action {
     Several(Vec<Change>),
 }
 
-/// The columns that an INSERT names.
+/// What the rows that `OPTIMIZE … DEDUPLICATE` takes for one have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Duplicates {
+    /// All that is stored, as without BY.
+    Whole,
+    /// These columns; where all are, not the MATERIALIZED ones.
+    By(Columns),
+}
+
+/// The columns that an INSERT or `DEDUPLICATE BY` names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Columns {
     /// These, in this order.
@@ -119,14 +130,10 @@ pub(super) fn of(statement: &Statement) -> Result<Option<Change>, DialectError> 
         Sql::Update(update) => of_update(update)?,
         Sql::Truncate(truncate) => of_truncate(truncate)?,
         Sql::OptimizeTable { name, on_cluster: None, partition, deduplicate, .. } => {
-            if deduplicate.is_some() {
-                return Err(refused(
-                    "OPTIMIZE TABLE ... DEDUPLICATE",
-                    "a ReplacingMergeTree keeps one row of each key",
-                ));
-            }
             let partition = partition.as_ref().map(ToString::to_string);
-            Change { table: table_name(name)?, action: Action::Optimize { partition } }
+            let duplicates = deduplicate.as_ref().map(of_duplicates).transpose()?;
+            let action = Action::Optimize { partition, duplicates };
+            Change { table: table_name(name)?, action }
         }
         Sql::Drop { object_type: ObjectType::Table, if_exists, names, .. } => {
             let action = Action::Drop { is_optional: *if_exists };
@@ -175,12 +182,38 @@ fn of_insert(insert: &Insert) -> Result<Change, DialectError> {
 
 /// The list of columns of an INSERT.
 fn of_list(names: &[ObjectName]) -> Result<Columns, DialectError> {
-    let mut names: Vec<String> = names.iter().map(column_name).collect::<Result<_, _>>()?;
-    Ok(match names.first().map(String::as_str) {
+    let names = names.iter().map(column_name).collect::<Result<_, _>>()?;
+    Ok(of_names(names))
+}
+
+fn of_names(mut names: Vec<String>) -> Columns {
+    match names.first().map(String::as_str) {
         None => Columns::AllBut(names),
         Some(ALL_BUT) => Columns::AllBut(names.split_off(1)),
         Some(_) => Columns::These(names),
-    })
+    }
+}
+
+/// What stands after `DEDUPLICATE BY`, which was put into parentheses.
+fn of_duplicates(by: &Deduplicate) -> Result<Duplicates, DialectError> {
+    let Deduplicate::ByExpression(by) = by else { return Ok(Duplicates::Whole) };
+    let list = match by {
+        Expr::Tuple(list) => list.as_slice(),
+        Expr::Nested(only) => std::slice::from_ref(only.as_ref()),
+        other => std::slice::from_ref(other),
+    };
+    let name = |expr: &Expr| match expr {
+        Expr::Identifier(name) => Ok(name.value.clone()),
+        Expr::CompoundIdentifier(parts) => {
+            let parts: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+            Ok(parts.join("."))
+        }
+        other => Err(refused(
+            format!("DEDUPLICATE BY {other}"),
+            "it takes names of columns, or * EXCEPT (names)",
+        )),
+    };
+    Ok(Duplicates::By(of_names(list.iter().map(name).collect::<Result<_, _>>()?)))
 }
 
 fn of_delete(delete: &Delete) -> Result<Change, DialectError> {

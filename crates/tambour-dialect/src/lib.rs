@@ -82,7 +82,7 @@ use walk::walk_mut;
 pub use aggregate::is_name as is_aggregate;
 pub use call::renamed;
 pub use change::data::split_data;
-pub use change::{Action, Change, Columns};
+pub use change::{Action, Change, Columns, Duplicates};
 pub use columns::Catalog;
 pub use error::DialectError;
 pub use merged::BEFORE_THE_MERGE;

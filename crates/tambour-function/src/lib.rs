@@ -22,6 +22,7 @@ mod conversion;
 mod decimal;
 mod effort;
 mod element;
+mod enumeration;
 mod epoch;
 mod error;
 mod fallback;

@@ -6,18 +6,16 @@
 use super::access::{Failure, Kind, as_list, takes};
 use super::arithmetic::integer;
 use super::decimal;
+use super::enumeration;
 use super::text::Texts;
 use super::value::number;
 use super::{Call, Function, Operand, Signature, bare, cast, expect_count, undress, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowDictionaryKeyType, Decimal128Type, Decimal256Type, Float64Type, Int8Type, Int16Type,
-    Int32Type,
-};
+use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, ListArray, MapArray,
-    PrimitiveArray, StringArray, StructArray,
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, ListArray, MapArray, PrimitiveArray,
+    StringArray, StructArray,
 };
 use arrow_buffer::i256;
 use arrow_schema::{DataType as ArrowType, Field};
@@ -132,6 +130,9 @@ fn check(name: &'static str, source: &DataType, target: &DataType) -> Result<(),
             } else {
                 refused()
             }
+        }
+        (DataType::Enum8(_) | DataType::Enum16(_), DataType::Enum8(_) | DataType::Enum16(_)) => {
+            enumeration::check(name, source, target)
         }
         (_, DataType::FixedString(_) | DataType::Enum8(_) | DataType::Enum16(_)) => {
             if is_text(source)
@@ -285,16 +286,7 @@ fn bare_values(
         DataType::Map(key, value) => map(call, operand, key, value),
         DataType::Decimal { .. } => decimal::decimals(call, operand, target, Failure::Error),
         DataType::FixedString(width) => fixed(call, &Texts::of(&operand.values), *width),
-        DataType::Enum8(names) => {
-            let known: Vec<(&str, i64)> =
-                names.iter().map(|(name, number)| (name.as_str(), i64::from(*number))).collect();
-            enumeration(call, operand, &known, target)
-        }
-        DataType::Enum16(names) => {
-            let known: Vec<(&str, i64)> =
-                names.iter().map(|(name, number)| (name.as_str(), i64::from(*number))).collect();
-            enumeration(call, operand, &known, target)
-        }
+        DataType::Enum8(_) | DataType::Enum16(_) => enumeration::of(call, operand, target),
         DataType::Bool => boolean(call, operand),
         DataType::Int128 | DataType::UInt128 | DataType::Int256 | DataType::UInt256 => {
             wide(call, operand, target, Failure::Error)
@@ -410,64 +402,6 @@ fn fixed(call: &Call, texts: &Texts, width: usize) -> Result<ArrayRef, FunctionE
     let width = i32::try_from(width).unwrap_or(i32::MAX);
     let array = FixedSizeBinaryArray::try_new(width, bytes.into(), Some(present.into()));
     Ok(Arc::new(array.map_err(FunctionError::arrow("make fixed strings"))?))
-}
-
-/// Names by their text or their number.
-fn enumeration(
-    call: &Call,
-    operand: &Operand,
-    known: &[(&str, i64)],
-    target: &DataType,
-) -> Result<ArrayRef, FunctionError> {
-    let numbers = match integer(&operand.data_type) {
-        Some(_) => Some(super::access::wide_integers(&operand.values)?),
-        None => None,
-    };
-    let texts = Texts::of(&operand.values);
-    let mut places = Vec::with_capacity(texts.len());
-    for row in 0..texts.len() {
-        if operand.values.is_null(row) {
-            places.push(None);
-            continue;
-        }
-        let place = if let Some(numbers) = &numbers {
-            known.iter().position(|it| i128::from(it.1) == numbers[row])
-        } else {
-            let text = texts.value(row).unwrap_or_default();
-            known.iter().position(|it| it.0.as_bytes() == text).or_else(|| {
-                let number = std::str::from_utf8(text).ok()?.parse::<i64>().ok()?;
-                known.iter().position(|it| it.1 == number)
-            })
-        };
-        let place = place.and_then(|place| i32::try_from(place).ok());
-        if place.is_none() {
-            return Err(call.value_error(row, format!("it is none of the values of {target}")));
-        }
-        places.push(place);
-    }
-    let names: ArrayRef = Arc::new(known.iter().map(|it| Some(it.0)).collect::<StringArray>());
-    let keys: ArrayRef = Arc::new(places.into_iter().collect::<PrimitiveArray<Int32Type>>());
-    match target.arrow(Strings::Utf8) {
-        ArrowType::Dictionary(key, _) if *key == ArrowType::Int8 => {
-            of_keys::<Int8Type>(&keys, names)
-        }
-        ArrowType::Dictionary(key, _) if *key == ArrowType::Int16 => {
-            of_keys::<Int16Type>(&keys, names)
-        }
-        _ => of_keys::<Int32Type>(&keys, names),
-    }
-}
-
-fn of_keys<K: ArrowDictionaryKeyType>(
-    keys: &ArrayRef,
-    names: ArrayRef,
-) -> Result<ArrayRef, FunctionError> {
-    let keys = cast(keys, &K::DATA_TYPE)?.as_primitive::<K>().clone();
-    // Without a map of NULLs where there are none: items that cannot be NULL have no such map.
-    let (_, numbers, nulls) = keys.into_parts();
-    let keys = PrimitiveArray::<K>::new(numbers, nulls.filter(|nulls| nulls.null_count() > 0));
-    let made = DictionaryArray::<K>::try_new(keys, names);
-    Ok(Arc::new(made.map_err(FunctionError::arrow("make enums"))?))
 }
 
 fn bool_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

@@ -43,6 +43,8 @@ pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) -> Result<(), D
         at_once(tokens);
     } else if word("INSERT") {
         insert(tokens, start);
+    } else if word("OPTIMIZE") {
+        duplicates(tokens, start);
     }
     Ok(())
 }
@@ -225,6 +227,32 @@ fn insert(tokens: &mut Vec<TokenWithSpan>, start: usize) {
     }
 }
 
+/// `DEDUPLICATE BY a, b` and `… BY * EXCEPT (a, b)` are expressions in parentheses.
+fn duplicates(tokens: &mut Vec<TokenWithSpan>, start: usize) {
+    let mut at = start;
+    while let Some(place) = next(tokens, at) {
+        at = place;
+        if !is_word(&tokens[at].token, "DEDUPLICATE") {
+            continue;
+        }
+        let Some(by) = next(tokens, at).filter(|it| is_word(&tokens[*it].token, "BY")) else {
+            return;
+        };
+        let mut end = by;
+        while let Some(place) = next(tokens, end)
+            && tokens[place].token != Token::SemiColon
+        {
+            end = place;
+        }
+        let span = tokens[end].span;
+        tokens.insert(end + 1, TokenWithSpan { token: Token::RParen, span });
+        let space = TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span };
+        tokens.splice(by + 1..=by, [space, TokenWithSpan { token: Token::LParen, span }]);
+        all_but(tokens, by + 2, end + 3);
+        return;
+    }
+}
+
 /// `VALUES (1) (2)` has a comma between its rows.
 fn between_rows(tokens: &mut Vec<TokenWithSpan>, values: usize) {
     let mut at = values;
@@ -242,7 +270,7 @@ fn between_rows(tokens: &mut Vec<TokenWithSpan>, values: usize) {
     }
 }
 
-/// `(* EXCEPT b)`, `(* EXCEPT (a, b))` and `(*)` in the place of the columns of an INSERT: names after one that tells what they are.
+/// `(* EXCEPT b)`, `(* EXCEPT (a, b))` and `(*)` in the place of columns: names after one that tells what they are.
 fn all_but(tokens: &mut [TokenWithSpan], open: usize, end: usize) {
     let Some(star) = next(tokens, open).filter(|it| tokens[*it].token == Token::Mul) else {
         return;

@@ -13,6 +13,7 @@ mod derived;
 mod insert;
 mod literals;
 mod load;
+mod merge;
 mod mutation;
 mod numbered;
 mod parts;
@@ -28,7 +29,6 @@ use std::sync::{Arc, PoisonError};
 use tambour_dialect::{Action, Change};
 use tambour_part::types::arrow_schema;
 use tambour_table::insert::InsertOptions;
-use tambour_table::merge::{OptimizeOptions, optimize};
 use tambour_table::rewrite::Rewrite;
 use tambour_table::{Table, TableError};
 
@@ -83,8 +83,9 @@ impl Session {
                 self.update(change, &table, (assignments, condition), partition).await?
             }
             Action::Truncate { .. } => truncate(&change.table, &table, self.insert_options())?,
-            Action::Optimize { partition } => {
-                self.optimize(&change.table, &table, partition.as_deref())?
+            Action::Optimize { partition, duplicates } => {
+                let partition = partition.as_deref();
+                self.optimize(change, &table, partition, duplicates.as_ref()).await?
             }
             // These are done above, since the table is not there afterwards.
             Action::Drop { .. } | Action::Rename { .. } | Action::Several(_) => String::new(),
@@ -101,22 +102,6 @@ impl Session {
         // If another writer came first, it removes what was replaced.
         let _ = tambour_table::remove_replaced(&storage, &path);
         Ok(())
-    }
-
-    fn optimize(
-        &self,
-        name: &str,
-        table: &Table,
-        partition: Option<&str>,
-    ) -> Result<String, SqlError> {
-        let partition = partition.map(|it| parts::partition_id(name, table, it)).transpose()?;
-        let InsertOptions { memory_bytes, threads, .. } = self.insert_options();
-        let state = self.context().state();
-        let now = state.execution_props().query_execution_start_time.map(|it| it.timestamp());
-        let options = OptimizeOptions { memory_bytes, threads, now, partition };
-        let done = optimize(table.storage(), table.path(), &options, &mut |_| {});
-        let done = done.map_err(of_table(name))?;
-        Ok(format!("{} in the place of {}", parts(done.parts_after), parts(done.parts_before)))
     }
 
     pub(crate) fn table_named(&self, name: &str) -> Result<Arc<Table>, SqlError> {

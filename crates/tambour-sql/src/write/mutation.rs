@@ -49,7 +49,8 @@ impl Session {
         partition: Option<&str>,
     ) -> Result<String, SqlError> {
         let condition = (condition, is_mask);
-        let (count, touched) = self.mutate(change, table, &[], condition, partition).await?;
+        let place = (partition, command(&[], condition, partition));
+        let (count, touched) = self.mutate(change, table, &[], condition, place).await?;
         Ok(format!("{} deleted in {}", rows(count), parts(touched)))
     }
 
@@ -62,22 +63,23 @@ impl Session {
         partition: Option<&str>,
     ) -> Result<String, SqlError> {
         let condition = (condition, false);
-        let (count, touched) =
-            self.mutate(change, table, assignments, condition, partition).await?;
+        let place = (partition, command(assignments, condition, partition));
+        let (count, touched) = self.mutate(change, table, assignments, condition, place).await?;
         Ok(format!("{} updated in {}", rows(count), parts(touched)))
     }
 
-    async fn mutate(
+    /// Changes or removes rows of all parts, or of those of a partition; `command` is how `system.mutations` shows it. How many rows there
+    /// were, and in how many parts.
+    pub(super) async fn mutate(
         &self,
         change: &Change,
         table: &Table,
         assignments: &[(String, Expr)],
         (condition, is_mask): (&Expr, bool),
-        partition: Option<&str>,
+        (partition, command): (Option<&str>, String),
     ) -> Result<(u64, u64), SqlError> {
         let error = of_table(&change.table);
         let options = self.insert_options();
-        let command = command(assignments, (condition, is_mask), partition);
         let place = (table.storage(), table.path());
         let mut rewrite =
             Rewrite::begin_mutation(place.0, place.1, change.words(), command, options)
