@@ -10,6 +10,11 @@ use std::collections::BTreeMap;
 /// Bytes of images that are moved by one commit.
 const STEP_BYTES: u64 = 1 << 20;
 
+/// A file of which less is free is not cut when its last user goes.
+const SHRUNK_BYTES_MIN: u64 = 1 << 20;
+/// Most bytes of images that are moved then, so that going takes no long time.
+const SHRUNK_BUDGET: u64 = 16 << 20;
+
 /// What a compaction did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compacted {
@@ -46,6 +51,20 @@ impl Store {
         self.write_checkpoint()?;
         done.after = self.shared.pack.length()?;
         Ok(done)
+    }
+
+    /// Cuts a packed file of which more than a half is free: small stores are mostly log, which is free after a checkpoint.
+    pub(super) fn shrink(&mut self) -> Result<(), PageError> {
+        let free = self.extents.free_bytes();
+        let is_worth = free >= SHRUNK_BYTES_MIN && free > self.extents.tail() / 2;
+        if !is_worth || self.shared.layout != Layout::Packed || self.shared.oldest_pin().is_some() {
+            return Ok(());
+        }
+        match self.compact(SHRUNK_BUDGET) {
+            // Moving takes room for a moment; without it the file stays as long as it is.
+            Ok(_) | Err(PageError::Full { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Moves images from the end of the file into the lowest gaps that hold them, as long as that brings them down.

@@ -107,6 +107,12 @@ impl Turns {
         &self.path
     }
 
+    /// Device and inode of the file, which has another name by now, or none, if somebody has replaced or removed it.
+    pub fn identity(&self) -> Result<Option<(u64, u64)>, PageError> {
+        let named = self.home.as_ref().unwrap_or(&self.pack);
+        named.identity().map_err(PageError::file("examine", &self.path))
+    }
+
     /// Bytes of a page.
     pub fn page_bytes(&self) -> usize {
         self.page_bytes
@@ -215,13 +221,17 @@ impl Turns {
         }
     }
 
-    /// Folds the log if this process has added to it and nobody has a turn, and lets go of the files.
+    /// Folds the log if this process has added to it and nobody has a turn, cuts a file that is mostly free by then, and lets
+    /// go of the files.
     pub fn close(mut self) -> Result<(), PageError> {
         if !self.wrote {
             return Ok(());
         }
         match self.take(Access::Write) {
-            Ok(()) => self.store.as_mut().map_or(Ok(()), Store::checkpoint),
+            Ok(()) => self.store.as_mut().map_or(Ok(()), |store| {
+                store.checkpoint()?;
+                store.shrink()
+            }),
             // Whoever is there goes on from the log.
             Err(PageError::Locked { .. }) => Ok(()),
             Err(error) => Err(error),

@@ -85,8 +85,28 @@ mod tests {
         connection
             .execute_batch(&format!("VACUUM INTO 'file:{}?vfs=tambour'", copy.display()))
             .unwrap();
+        // A name alone means the VFS of the connection; a plain file has to be asked for.
+        let (beside, plain) =
+            (directory.path().join("beside.db"), directory.path().join("plain.db"));
+        connection
+            .execute_batch(&format!(
+                "VACUUM INTO '{}'; VACUUM INTO 'file:{}?vfs=unix'",
+                beside.display(),
+                plain.display()
+            ))
+            .unwrap();
+        assert_eq!(&std::fs::read(&plain).unwrap()[..15], b"SQLite format 3");
+        let other = directory.path().join("other.db");
+        connection
+            .execute_batch(&format!(
+                "ATTACH 'file:{}?vfs=unix' AS plain; ATTACH '{}' AS other; \
+                 CREATE TABLE other.drum AS SELECT * FROM plain.drum",
+                plain.display(),
+                other.display()
+            ))
+            .unwrap();
         drop(connection);
-        for path in [&path, &copy] {
+        for path in [&path, &copy, &beside, &other] {
             assert_eq!(&std::fs::read(path).unwrap()[..8], b"TAMBPAGE");
             let name: String =
                 open(path).query_row("SELECT name FROM drum", [], |row| row.get(0)).unwrap();

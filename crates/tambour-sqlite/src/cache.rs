@@ -127,6 +127,13 @@ impl Cache {
         }
     }
 
+    /// Forgets all pages.
+    pub(crate) fn clear(&mut self) {
+        for page in self.places.keys().copied().collect::<Vec<_>>() {
+            self.remove(page);
+        }
+    }
+
     /// A slot without a page.
     fn room(&mut self) -> usize {
         if let Some(place) = self.vacant.pop() {

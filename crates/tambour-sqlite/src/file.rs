@@ -169,7 +169,7 @@ unsafe extern "C" fn truncate(file: *mut abi::File, size: i64) -> c_int {
     const FAILED: c_int = abi::IOERR_TRUNCATE;
     let Ok(size) = u64::try_from(size) else { return FAILED };
     let act = |connection: &mut Connection| {
-        outcome(connection.with(|database| database.truncate(size)), FAILED)
+        outcome(connection.with(|database| database.resize(size)), FAILED)
     };
     // SAFETY: SQLite calls with a file that `install` made, one call at a time.
     unsafe { run(file, FAILED, act) }

@@ -1,10 +1,10 @@
 //! The databases that this process has open: its connections to one file share what is decoded.
 
 use crate::Settings;
-use crate::database::{Database, DatabaseError, Room};
+use crate::database::{self, Database, DatabaseError, Identity, Room};
 use crate::lock::{Level, Lock};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use tambour_page::PageError;
 
@@ -16,12 +16,18 @@ struct Open {
     connections: usize,
     /// How many of them have a shared lock, or more.
     readers: usize,
+    /// The same file, opened by who did not know that it is open. To close it would give back SQLite's locks on it.
+    spare: Vec<Database>,
 }
 
 /// A database with those who have it open.
 type Shared = Arc<Mutex<Open>>;
 
-static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Mutex<Open>>>>> = LazyLock::new(Mutex::default);
+/// By the files themselves: one that is replaced or removed is another one than that which has its name now. SQLite's own locks
+/// go by the same.
+type Register = HashMap<Identity, Weak<Mutex<Open>>>;
+
+static OPEN: LazyLock<Mutex<Register>> = LazyLock::new(Mutex::default);
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic elsewhere leaves the store's own state whole: it changes after its files.
@@ -32,6 +38,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug)]
 pub(crate) struct Seat {
     shared: Shared,
+    identity: Identity,
     closed: bool,
 }
 
@@ -61,20 +68,37 @@ impl Seat {
         settings: &Settings,
     ) -> Result<Self, DatabaseError> {
         let mut open = locked(&OPEN);
-        if let Some(shared) = open.get(path).and_then(Weak::upgrade) {
-            let mut state = locked(&shared);
-            if state.database.is_some() {
-                state.connections += 1;
-                drop(state);
-                return Ok(Self { shared, closed: false });
-            }
+        if let Some(seat) = database::named(path).and_then(|named| Self::join(&open, named)) {
+            return Ok(seat);
         }
         let database = Database::open(path, create, settings)?;
-        let state = Open { database: Some(database), connections: 1, readers: 0 };
+        let identity = database.identity()?;
+        if let Some(seat) = Self::join(&open, identity) {
+            // It got this name between two looks at it.
+            locked(&seat.shared).spare.push(database);
+            return Ok(seat);
+        }
+        let database = Some(database);
+        let state = Open { database, connections: 1, readers: 0, spare: Vec::new() };
         let shared = Arc::new(Mutex::new(state));
-        open.insert(path.to_owned(), Arc::downgrade(&shared));
+        open.insert(identity, Arc::downgrade(&shared));
         open.retain(|_, shared| shared.strong_count() > 0);
-        Ok(Self { shared, closed: false })
+        Ok(Self { shared, identity, closed: false })
+    }
+
+    /// One more who uses a file that is open; `None` if it is not.
+    fn join(open: &Register, identity: Identity) -> Option<Self> {
+        let shared = open.get(&identity).and_then(Weak::upgrade)?;
+        let mut state = locked(&shared);
+        state.database.as_ref()?;
+        state.connections += 1;
+        drop(state);
+        Some(Self { shared, identity, closed: false })
+    }
+
+    /// Whether the file has this name still, or again.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        database::named(path) == Some(self.identity)
     }
 
     /// False if the system lets this process only read the file.
@@ -93,7 +117,9 @@ impl Seat {
         if state.connections > 0 {
             return Ok(());
         }
-        state.database.take().map_or(Ok(()), Database::close)
+        let closed = state.database.take().map_or(Ok(()), Database::close);
+        state.spare.clear();
+        closed
     }
 }
 

@@ -37,6 +37,9 @@ struct Context {
     settings: Settings,
 }
 
+/// So often a database is opened anew when somebody replaces the file meanwhile.
+const REPLACED_MAX: usize = 8;
+
 static REGISTERING: Mutex<()> = Mutex::new(());
 
 /// Registers the VFS under [`NAME`] with the SQLite that this program is linked with. A second call with the same settings
@@ -170,15 +173,21 @@ unsafe fn connect(
     let path = unsafe { CStr::from_ptr(name) };
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let create = flags & abi::OPEN_CREATE != 0;
-    let seat = Seat::take(path, create, &context.settings)
-        .map_err(|error| file::code(&error, abi::CANTOPEN))?;
-    let mut granted = flags;
-    if !seat.is_writable() {
-        granted = flags & !(abi::OPEN_READWRITE | abi::OPEN_CREATE) | abi::OPEN_READONLY;
+    for _ in 0..REPLACED_MAX {
+        let seat = Seat::take(path, create, &context.settings)
+            .map_err(|error| file::code(&error, abi::CANTOPEN))?;
+        let mut granted = flags;
+        if !seat.is_writable() {
+            granted = flags & !(abi::OPEN_READWRITE | abi::OPEN_CREATE) | abi::OPEN_READONLY;
+        }
+        // SAFETY: the parent is registered; the name is SQLite's own.
+        let lock = unsafe { Lock::open(context.parent, name, granted) };
+        // A lock on another file than the one that is read would keep nobody out.
+        if seat.is_at(path) {
+            return Ok((Connection::new(seat, lock?), granted));
+        }
     }
-    // SAFETY: the parent is registered; the name is SQLite's own.
-    let lock = unsafe { Lock::open(context.parent, name, granted) }?;
-    Ok((Connection::new(seat, lock), granted))
+    Err(abi::CANTOPEN)
 }
 
 /// Calls a function of the parent with the same arguments.

@@ -111,3 +111,38 @@ fn a_turn_keeps_out_whom_it_must_and_nobody_else() {
     one.give();
     other.give();
 }
+
+/// What many small commits have left is cut off when the last user goes, and not before.
+#[test]
+fn a_store_that_is_mostly_log_is_cut_by_its_last_user() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.pages");
+    let options = Options { page_bytes: PAGE, ..Options::default() };
+    let mut user = Turns::create(&path, &options).unwrap();
+    let mut other = Turns::open(&path).unwrap();
+    user.take(Access::Write).unwrap();
+    for version in 0..1000 {
+        let mut batch = user.store().unwrap().batch().unwrap();
+        for page in 0..3 {
+            batch.put(page * 7, &content(page, version)).unwrap();
+        }
+        batch.commit(Durability::Async).unwrap();
+    }
+    user.give();
+    let length = || std::fs::metadata(&path).unwrap().len();
+    assert!(length() > 2 << 20, "{}", length());
+    // Who reads keeps it as it is.
+    other.take(Access::Read).unwrap();
+    user.close().unwrap();
+    assert!(length() > 2 << 20, "{}", length());
+    other.take(Access::Write).unwrap();
+    other.close().unwrap();
+    assert!(length() < 64 << 10, "{}", length());
+    let mut store = Store::open(&path, Access::Write).unwrap();
+    for page in 0..3 {
+        let mut found = vec![0; PAGE];
+        store.read(page * 7, &mut found).unwrap();
+        assert!(found == content(page, 999), "page {page}");
+    }
+    assert!(store.verify(Level::Decode, &mut |_| {}).unwrap().damage.is_empty());
+}

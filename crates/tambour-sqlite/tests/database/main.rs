@@ -9,6 +9,8 @@ mod load;
 #[cfg(test)]
 mod processes;
 #[cfg(test)]
+mod replaced;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tpch;

@@ -41,6 +41,10 @@ impl Open {
 }
 
 impl File for Open {
+    fn identity(&self) -> io::Result<Option<(u64, u64)>> {
+        self.file.identity()
+    }
+
     fn length(&self) -> io::Result<u64> {
         self.file.length()
     }

@@ -72,6 +72,12 @@ impl File for Open {
         flock(&self.file, access)
     }
 
+    fn identity(&self) -> io::Result<Option<(u64, u64)>> {
+        use std::os::unix::fs::MetadataExt;
+        let found = self.file.metadata()?;
+        Ok(Some((found.dev(), found.ino())))
+    }
+
     fn length(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }

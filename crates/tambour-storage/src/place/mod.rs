@@ -40,6 +40,11 @@ pub trait File: Send + Sync + std::fmt::Debug {
     fn lock(&self, _access: Option<Access>) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+    /// What tells it from every other file that this machine has open, whatever their names: device and inode. `None` where
+    /// files have nothing of the sort.
+    fn identity(&self) -> io::Result<Option<(u64, u64)>> {
+        Ok(None)
+    }
     /// Length in bytes.
     fn length(&self) -> io::Result<u64>;
     /// Fills `target` from `offset`; an early end is `UnexpectedEof`.
