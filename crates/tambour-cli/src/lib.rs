@@ -48,6 +48,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The table of contents.
 fn command_of(command: Command, console: Console) -> anyhow::Result<()> {
+    tambour::sql::compute_defaults();
     match &command {
         Command::Import(arguments) => arguments.lock.apply(),
         Command::Sql(arguments) => arguments.lock.apply(),

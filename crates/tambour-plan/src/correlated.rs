@@ -6,8 +6,8 @@ use super::typed::Typed;
 use super::written;
 use crate::walk::{Walk, everywhere};
 use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::{Column, ExprSchema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, ExprSchema};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::utils::merge_schema;
@@ -128,9 +128,7 @@ pub(super) fn referred(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
             return Ok(Transformed::no(expr));
         };
         Ok(match schema.field_from_column(&column).map(Arc::clone) {
-            Ok(now) if now != field => {
-                Transformed::yes(Expr::OuterReferenceColumn(now, column))
-            }
+            Ok(now) if now != field => Transformed::yes(Expr::OuterReferenceColumn(now, column)),
             _ => Transformed::no(Expr::OuterReferenceColumn(field, column)),
         })
     };

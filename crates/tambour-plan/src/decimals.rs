@@ -4,9 +4,14 @@
 //! is. Where the float is a constant, it becomes the bound that gives the same answer for each decimal of the type, so that
 //! scans can still leave out what lies beyond it.
 
-use arrow::datatypes::DataType as ArrowType;
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator, cast, lit};
+use crate::walk::Walk;
+use arrow::datatypes::{DataType as ArrowType, i256};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, cast, lit};
 
 /// The comparison of a decimal with a constant float; `None` if only the values as floats can tell.
 pub(super) fn with_constant(
@@ -50,6 +55,75 @@ pub(super) fn as_float(side: &Expr, data_type: &ArrowType) -> Expr {
     if data_type.is_decimal() { cast(side.clone(), ArrowType::Float64) } else { side.clone() }
 }
 
+/// The members of a set of decimals: ClickHouse cuts a float off at the digits of the type (0.29 becomes 0.28), and leaves it out where
+/// that is another number. A float that only the query computes is refused.
+pub(super) fn members(list: &mut InList, decimal: &ArrowType, schema: &DFSchema) -> Result<()> {
+    let mut kept = Vec::with_capacity(list.list.len());
+    for item in std::mem::take(&mut list.list) {
+        if !item.get_type(schema)?.is_floating() {
+            kept.push(item);
+            continue;
+        }
+        let Some(float) = folded(&item) else {
+            return plan_err!(
+                "IN does not take this float beside a Decimal: write it as a number, or convert it by toDecimal64"
+            );
+        };
+        kept.extend(member(float, decimal).map(lit));
+    }
+    list.list = kept;
+    Ok(())
+}
+
+/// The decimal of a type that is a float.
+#[expect(clippy::cast_possible_truncation, reason = "it is within the range")]
+#[expect(clippy::cast_precision_loss, reason = "it is what is compared")]
+fn member(float: f64, decimal: &ArrowType) -> Option<ScalarValue> {
+    let (ArrowType::Decimal128(precision, scale) | ArrowType::Decimal256(precision, scale)) =
+        *decimal
+    else {
+        return None;
+    };
+    let power = 10_f64.powi(i32::from(scale));
+    let cut = (float * power).trunc();
+    // More digits than these, no float has.
+    if !cut.is_finite() || cut.abs() >= i128::MAX as f64 || (cut / power) != float {
+        return None;
+    }
+    let number = cut as i128;
+    match decimal {
+        ArrowType::Decimal128(..) if number.unsigned_abs() >= 10_u128.pow(u32::from(precision)) => {
+            None
+        }
+        ArrowType::Decimal128(..) => Some(ScalarValue::Decimal128(Some(number), precision, scale)),
+        _ => Some(ScalarValue::Decimal256(Some(i256::from_i128(number)), precision, scale)),
+    }
+}
+
+/// Sets of floats that a query gives are compared with a decimal as a float. What ClickHouse makes of a float that it looks for among
+/// decimals is another number, and refused.
+pub(super) fn sets(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let schema = merge_schema(&plan.inputs());
+    plan.map_expressions(|expr| {
+        expr.up(&mut |expr| {
+            let Expr::InSubquery(mut set) = expr else { return Ok(Transformed::no(expr)) };
+            let fields = set.subquery.subquery.schema().fields().clone();
+            let ([member], Ok(value)) = (fields.as_ref(), set.expr.get_type(&schema)) else {
+                return Ok(Transformed::no(Expr::InSubquery(set)));
+            };
+            let is_changed = value.is_decimal() && member.data_type().is_floating();
+            if is_changed {
+                *set.expr = cast(std::mem::take(&mut *set.expr), ArrowType::Float64);
+            } else if value.is_floating() && member.data_type().is_decimal() {
+                return plan_err!(
+                    "IN does not look for a float among Decimals: convert one of them, for example by toFloat64(x)"
+                );
+            }
+            Ok(Transformed::new_transformed(Expr::InSubquery(set), is_changed))
+        })
+    })
+}
+
 /// The value of an expression of constants (`0.06 + 0.01`), which is a float.
 pub(super) fn folded(expr: &Expr) -> Option<f64> {
     match expr {
@@ -60,6 +134,7 @@ pub(super) fn folded(expr: &Expr) -> Option<f64> {
             }
         }
         Expr::Cast(made) if *made.field.data_type() == ArrowType::Float64 => folded(&made.expr),
+        Expr::Negative(inner) => folded(inner).map(|it| -it),
         Expr::BinaryExpr(binary) => {
             let (left, right) = (folded(&binary.left)?, folded(&binary.right)?);
             Some(match binary.op {

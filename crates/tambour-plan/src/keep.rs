@@ -36,6 +36,7 @@ pub fn keep_types(plan: LogicalPlan) -> Result<LogicalPlan> {
     let plan = everywhere(plan, &mut super::constant::known)?;
     let plan = everywhere(plan, &mut super::once::drawn)?;
     let plan = everywhere(plan, &mut alike::check_sets)?;
+    let plan = everywhere(plan, &mut super::decimals::sets)?;
     let plan = everywhere(plan, &mut super::marked::sets)?;
     let plan = everywhere(plan, &mut super::using::merged)?;
     let plan = everywhere(plan, &mut super::zeros::joined)?;
@@ -226,6 +227,12 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
             elements.iter().map(|(_, it)| function::bare(it).clone()).collect();
         for item in &list.list {
             among::check_tuple(item, &elements, schema)?;
+        }
+    }
+    if field.data_type().is_decimal() {
+        super::decimals::members(&mut list, field.data_type(), schema)?;
+        if list.list.is_empty() {
+            return among::of_columns(list, schema).map(Transformed::yes);
         }
     }
     // ClickHouse has a spelling of its own for a float as a text: 1. is none of these.

@@ -6,9 +6,18 @@ use super::{ColumnDefinition, ColumnKind, Creation, Like, TableDefinition};
 use crate::TableError;
 use tambour_part::types::{DataType, nested_elements};
 
+/// What is done with ORDER BY, PRIMARY KEY and PARTITION BY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// They are read.
+    Read,
+    /// They are passed over, whatever they say: there are no keys.
+    PassOver,
+}
+
 /// Parses a statement without a query; whether it makes sense is checked elsewhere.
-pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
-    let creation = parse_creation(sql)?;
+pub(super) fn parse(sql: &str, keys: Keys) -> Result<TableDefinition, TableError> {
+    let creation = parse_creation(sql, keys)?;
     match creation.query {
         None if creation.like.is_some() => {
             Err(refused("CREATE TABLE ... AS another table", "write the columns out"))
@@ -21,7 +30,7 @@ pub(super) fn parse(sql: &str) -> Result<TableDefinition, TableError> {
 }
 
 /// The same with a query, whose rows fill the table and whose columns are the table's if none are written.
-pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
+pub(super) fn parse_creation(sql: &str, keys: Keys) -> Result<Creation<'_>, TableError> {
     let mut cursor = Cursor::new(sql)?;
     let replaces = takes_create(&mut cursor)?;
     cursor.expect_words(&["TABLE"])?;
@@ -44,7 +53,7 @@ pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
     } else {
         return Err(cursor.expected("`(` or AS"));
     };
-    table_clauses(&mut cursor, &mut definition, inline_key)?;
+    table_clauses(&mut cursor, &mut definition, inline_key, keys)?;
     let mut query = None;
     let mut like = None;
     let is_empty = cursor.take_words(&["EMPTY"]);
@@ -60,7 +69,7 @@ pub(super) fn parse_creation(sql: &str) -> Result<Creation<'_>, TableError> {
             }
             let (database, name) = table_name(&mut cursor)?;
             let own = definition.clone();
-            table_clauses(&mut cursor, &mut definition, Vec::new())?;
+            table_clauses(&mut cursor, &mut definition, Vec::new(), keys)?;
             if definition.order_by.is_empty() {
                 (definition.order_by, definition.primary_key) = (own.order_by, own.primary_key);
             }
@@ -452,6 +461,7 @@ fn table_clauses(
     cursor: &mut Cursor,
     definition: &mut TableDefinition,
     inline_key: Vec<Expression>,
+    keys: Keys,
 ) -> Result<(), TableError> {
     let mut order_by = None;
     let mut primary_key = (!inline_key.is_empty()).then_some(inline_key);
@@ -466,6 +476,8 @@ fn table_clauses(
                 definition.clauses.sample_by = old.sample;
                 definition.settings.push(("index_granularity".to_owned(), old.granularity));
             }
+        } else if keys == Keys::PassOver && takes_key(cursor) {
+            table_clause_text(cursor)?;
         } else if cursor.take_words(&["PARTITION", "BY"]) {
             let key = Expression::read_key(cursor)?;
             definition.partition_by = key.into_iter().map(Expression::for_partition).collect();
@@ -488,6 +500,11 @@ fn table_clauses(
     definition.order_by = order_by.or_else(|| primary_key.clone()).unwrap_or_default();
     definition.primary_key = primary_key.unwrap_or_else(|| definition.order_by.clone());
     Ok(())
+}
+
+fn takes_key(cursor: &mut Cursor) -> bool {
+    let clauses: [&[&str]; 3] = [&["PARTITION", "BY"], &["ORDER", "BY"], &["PRIMARY", "KEY"]];
+    clauses.into_iter().any(|words| cursor.take_words(words))
 }
 
 /// A sorting key, with commas outside of parentheses too.

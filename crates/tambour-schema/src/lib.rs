@@ -20,6 +20,7 @@ mod setting;
 mod sort;
 pub mod token;
 
+use create::Keys;
 pub use error::TableError;
 use expression::Expression;
 pub use index::{IndexDefinition, parse as parse_index};
@@ -207,7 +208,7 @@ impl<'a> Creation<'a> {
     ///
     /// A column whose DEFAULT is NULL is Nullable, as in ClickHouse.
     pub fn parse(sql: &'a str) -> Result<Self, TableError> {
-        let mut creation = create::parse_creation(sql)?;
+        let mut creation = create::parse_creation(sql, Keys::Read)?;
         create::allow_nulls(&mut creation.definition)?;
         Ok(creation)
     }
@@ -258,7 +259,15 @@ impl TableDefinition {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn parse(sql: &str) -> Result<Self, TableError> {
-        let definition = create::parse(sql)?;
+        let definition = create::parse(sql, Keys::Read)?;
+        definition.check()?;
+        Ok(definition)
+    }
+
+    /// The same, but without its keys, which are passed over: of a statement with keys that are not known here (`ORDER BY k DESC`), all
+    /// else is. Rows are in some order then, and parts stand for any partition: this is enough for reading, and for nothing else.
+    pub fn parse_without_keys(sql: &str) -> Result<Self, TableError> {
+        let definition = create::parse(sql, Keys::PassOver)?;
         definition.check()?;
         Ok(definition)
     }

@@ -132,6 +132,7 @@ impl Session {
         options: &SessionOptions,
         add: impl FnOnce(SessionStateBuilder) -> SessionStateBuilder,
     ) -> Result<Self, SqlError> {
+        crate::compute_defaults();
         let context = tambour_plan::context(config(options), runtime(options)?, add);
         register_functions(&context)?;
         let registry = Registry::default();

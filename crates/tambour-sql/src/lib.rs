@@ -6,6 +6,7 @@
 
 mod check;
 pub mod context;
+mod defaults;
 mod describe;
 mod error;
 pub mod execution;
@@ -29,6 +30,7 @@ mod write;
 pub use tambour_scan::{exec, provider, pushdown, scan_options};
 
 pub use context::{Session, SessionOptions};
+pub use defaults::compute_defaults;
 pub use error::SqlError;
 pub use execution::{Execution, Planned, Query, ScanStatistics};
 pub use tambour_dialect::split_data;

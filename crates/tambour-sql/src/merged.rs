@@ -67,7 +67,7 @@ impl SchemaProvider for Merged {
         let Some((_, table)) = tables.into_iter().find(|(other, _)| other == name) else {
             return Err(refused(name, "there is no table of parts with this name"));
         };
-        if engine(&table)?.is_plain() {
+        if engine(name, &table)?.is_plain() {
             return Err(refused(name, "rows of the engine MergeTree stay as they are"));
         }
         Ok(Some(Arc::new(MergedTable::new(table, self.strings, self.batch_rows))))
@@ -85,9 +85,12 @@ fn external(error: TableError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// The engine of a table. Without a definition it is not known: rows stay as they are.
-fn engine(table: &Table) -> Result<Engine> {
-    table.definition().map_or(Ok(Engine::Plain), Engine::of).map_err(external)
+/// The engine of a table. Without a definition it may be any.
+fn engine(name: &str, table: &Table) -> Result<Engine> {
+    let Some(definition) = table.definition() else {
+        return Err(refused(name, "the engine or the key of the table is not known"));
+    };
+    Engine::of(definition).map_err(external)
 }
 
 impl Owner {
@@ -99,7 +102,7 @@ impl Owner {
             let Some(found) = provider.as_ref().downcast_ref::<TambourTable>() else {
                 return Ok(Transformed::no(plan));
             };
-            if engine(found.table())?.is_plain() {
+            if engine(scan.table_name.table(), found.table())?.is_plain() {
                 return Ok(Transformed::no(plan));
             }
             let table = Arc::clone(found.table());

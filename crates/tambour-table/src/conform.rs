@@ -105,9 +105,16 @@ fn lacking(
     let columns = definition.map_or(&[][..], |definition| &definition.columns);
     let default = columns.iter().find(|it| it.column.name == column.name);
     let default = default.and_then(|it| it.clauses.default.as_deref());
-    match Fill::new(column, default, stored) {
-        Ok((from, fill)) => Source::Derived(from, Arc::new(fill)),
-        Err(reason) => Source::Refused(reason),
+    let reason = match Fill::new(column, default, stored) {
+        Ok((from, fill)) => return Source::Derived(from, Arc::new(fill)),
+        Err(reason) => reason,
+    };
+    let (Some(default), Some(computing)) = (default, super::computing::computing()) else {
+        return Source::Refused(reason);
+    };
+    match computing(column, default, stored) {
+        Ok((from, fill)) => Source::Derived(from, fill),
+        Err(_) => Source::Refused(reason),
     }
 }
 

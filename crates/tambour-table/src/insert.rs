@@ -272,8 +272,16 @@ impl Insert {
     }
 
     /// Writes what is pending, merges spilled parts, and makes all parts visible at once.
-    pub fn commit(mut self) -> Result<InsertSummary, TableError> {
-        let result = self.finish();
+    pub fn commit(self) -> Result<InsertSummary, TableError> {
+        self.commit_if(&mut || Ok(()))
+    }
+
+    /// The same, if the caller has no objection when everything is written; otherwise nothing happened.
+    pub fn commit_if<E: From<TableError>>(
+        mut self,
+        allow: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<InsertSummary, E> {
+        let result = self.finish(allow);
         if let Some(table) = self.table.take()
             && result.is_err()
         {
@@ -298,7 +306,19 @@ impl Insert {
         }
     }
 
-    fn finish(&mut self) -> Result<InsertSummary, TableError> {
+    fn finish<E: From<TableError>>(
+        &mut self,
+        allow: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<InsertSummary, E> {
+        let summary = self.write_parts()?;
+        allow()?;
+        let table = self.table.as_mut().ok_or(TableError::Stopped)?;
+        table.commit(self.next.clone())?;
+        Ok(summary)
+    }
+
+    /// Writes all parts, which nobody sees yet.
+    fn write_parts(&mut self) -> Result<InsertSummary, TableError> {
         self.spill(None)?;
         let spiller = self.stage.take().ok_or(TableError::Stopped)?.finish()?;
         let mut summary = InsertSummary { rows: self.rows, ..InsertSummary::default() };
@@ -321,8 +341,6 @@ impl Insert {
         summary.repeated = known.iter().filter(is_added).map(|part| part.name.clone()).collect();
         self.next.sort_parts();
         self.shape.work().sync(&self.shape.path)?;
-        let table = self.table.as_mut().ok_or(TableError::Stopped)?;
-        table.commit(self.next.clone())?;
         Ok(summary)
     }
 

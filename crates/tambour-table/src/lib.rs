@@ -14,6 +14,7 @@ mod canonical;
 pub mod catalog;
 mod chunk;
 mod complete;
+mod computing;
 mod conform;
 mod draft;
 pub mod engine;
@@ -59,6 +60,7 @@ pub mod verify;
 pub mod widen;
 
 pub use complete::Completion;
+pub use computing::{Computing, compute_defaults_by};
 pub use fresh::check_fresh;
 pub use locked::remove_replaced;
 pub use name::PartName;

@@ -66,9 +66,9 @@ pub(super) struct FoundParts {
     pub live: Vec<PartName>,
     /// Those that live ones replace.
     pub covered: Vec<PartName>,
-    /// What a .sql file says.
+    /// What a .sql file says, perhaps without its keys.
     pub definition: Option<TableDefinition>,
-    /// Why the statement that a server has for them could not be read.
+    /// Why the statement that a server has for them could not be read as a whole.
     pub unread: Option<TableError>,
 }
 
@@ -96,7 +96,8 @@ fn open_parts(
     let opened = in_parallel(&names, |name| {
         open_part(storage, &path.join(name), granularity).map_err(TableError::part(path, name))
     })?;
-    if let Some(error) = found.unread
+    let is_whole = found.unread.is_none();
+    if let (Some(error), None) = (found.unread, &found.definition)
         && opened.windows(2).any(|pair| pair[0].columns() != pair[1].columns())
     {
         // What a part lacks has a default that only the statement knows.
@@ -104,6 +105,10 @@ fn open_parts(
     }
     let mut table =
         assemble(storage, path, found.definition, names.into_iter().zip(opened).collect())?;
+    if !is_whole {
+        // Its columns are the statement's. Without its keys, it is good for nothing else.
+        table.definition = None;
+    }
     if let Some(definition) = &mut table.definition
         && !is_sorted_by(path, definition, &table.parts)
     {
@@ -114,17 +119,21 @@ fn open_parts(
     Ok(table)
 }
 
-/// Opens the parts of a directory, of which there may be none, under a definition that lies elsewhere.
-pub(super) fn open_defined(
+/// Opens the parts of a directory, of which there may be none, under a statement that lies elsewhere.
+pub(super) fn open_stated(
     storage: &Arc<dyn Storage>,
     path: &Path,
-    definition: Option<TableDefinition>,
+    statement: Option<&str>,
 ) -> Result<Table, TableError> {
-    let Some(definition) = definition else { return open(storage, path) };
+    let Some(statement) = statement else { return open(storage, path) };
+    let (definition, unread) = read_statement(statement);
+    let unread = match (&definition, unread) {
+        (None, Some(error)) => return Err(error),
+        (_, unread) => unread,
+    };
     let (live, covered) = parts_of(storage, path)?;
     check_format_version(storage, path)?;
-    let definition = Some(definition);
-    open_parts(storage, path, FoundParts { live, covered, definition, unread: None })
+    open_parts(storage, path, FoundParts { live, covered, definition, unread })
 }
 
 /// True if there is a directory with the name of a part.
@@ -519,11 +528,15 @@ fn server_statement(
     path: &Path,
 ) -> Result<(Option<TableDefinition>, Option<TableError>), TableError> {
     let statement = super::server::statement_of(storage, path)?;
-    Ok(match statement.as_deref().map(TableDefinition::parse) {
-        None => (None, None),
-        Some(Ok(definition)) => (Some(definition), None),
-        Some(Err(error)) => (None, Some(error)),
-    })
+    Ok(statement.as_deref().map_or((None, None), read_statement))
+}
+
+/// What a server's statement says. If its keys are not known here, all else, and why.
+fn read_statement(statement: &str) -> (Option<TableDefinition>, Option<TableError>) {
+    match TableDefinition::parse(statement) {
+        Ok(definition) => (Some(definition), None),
+        Err(error) => (TableDefinition::parse_without_keys(statement).ok(), Some(error)),
+    }
 }
 
 /// Version 1 is that of all tables since 2018. Version 0 differs in the names of parts alone.

@@ -12,7 +12,6 @@
 //!
 //! Links are not followed out of the directory: they are the server's absolute paths, which a copy does not have.
 
-use crate::schema::TableDefinition;
 use crate::store::is_url;
 use crate::verify::{TableVerification, VerifyProgress, verify};
 use crate::{SIDECAR, Table, TableError, open};
@@ -95,8 +94,7 @@ impl ServerDisk {
 
     /// Opens one of its tables; without parts it is an empty one.
     pub fn table(&self, of: &ServerTable) -> Result<Table, TableError> {
-        let definition = of.statement.as_deref().map(TableDefinition::parse).transpose()?;
-        let mut table = open::open_defined(&self.storage, &of.path, definition)?;
+        let mut table = open::open_stated(&self.storage, &of.path, of.statement.as_deref())?;
         table.name.clone_from(&of.name);
         table.database = Some(of.database.clone());
         Ok(table)

@@ -24,14 +24,20 @@ use tambour_part::types::{Column, Strings, arrow_schema};
 const COUNTED: &str = "\u{1f}counted";
 
 /// Columns that are computed from those of a batch.
-pub(super) struct Derived {
+pub(crate) struct Derived {
     rows: Arc<Rows>,
     query: Planned,
 }
 
+impl std::fmt::Debug for Derived {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Derived").field("rows", &self.rows.schema).finish_non_exhaustive()
+    }
+}
+
 impl Derived {
     /// For rows with these columns.
-    pub(super) async fn new(
+    pub(crate) async fn new(
         session: &Session,
         table: &str,
         columns: &[Column],
@@ -44,12 +50,12 @@ impl Derived {
     }
 
     /// Where the column of a step is in what is computed.
-    pub(super) fn place(&self, name: &str) -> Result<usize, SqlError> {
+    pub(crate) fn place(&self, name: &str) -> Result<usize, SqlError> {
         Ok(self.query.schema().index_of(name).map_err(DataFusionError::from)?)
     }
 
     /// The columns of all steps for the rows of a batch, in their order.
-    pub(super) async fn of(&self, batch: &RecordBatch) -> Result<RecordBatch, SqlError> {
+    pub(crate) async fn of(&self, batch: &RecordBatch) -> Result<RecordBatch, SqlError> {
         self.rows.put(batch)?;
         let mut stream = self.query.rows()?;
         let mut made = Vec::new();
@@ -76,12 +82,13 @@ fn with_all(error: SqlError, columns: &[Column]) -> SqlError {
 }
 
 /// A column that is computed.
-pub(super) struct Step {
-    pub(super) name: String,
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) name: String,
     /// Its expression.
-    pub(super) sql: String,
+    pub(crate) sql: String,
     /// The columns that the expression names.
-    pub(super) reads: BTreeSet<String>,
+    pub(crate) reads: BTreeSet<String>,
 }
 
 /// The columns in steps, each of which reads nothing but what is given and what the steps before made.

@@ -298,7 +298,7 @@ fn of_given(name: &str, given: &[Column], mut error: tambour_files::FileError) -
 }
 
 /// An error of a value, under the table's name in SQL.
-pub(super) fn of_rows(name: &str) -> impl Fn(tambour_files::FileError) -> SqlError {
+pub(crate) fn of_rows(name: &str) -> impl Fn(tambour_files::FileError) -> SqlError {
     move |cause| SqlError::Rows { table: name.to_owned(), cause: Box::new(cause) }
 }
 

@@ -5,6 +5,8 @@ use crate::Table;
 use crate::schema::TableDefinition;
 use crate::server::ServerDisk;
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_codec::Kind;
@@ -108,7 +110,7 @@ fn a_data_directory() {
 }
 
 #[test]
-fn a_statement_that_cannot_be_read_stands_aside_only_where_it_changes_nothing() {
+fn keys_that_cannot_be_read_stand_aside_and_columns_do_not() {
     let memory = Memory::new();
     let storage = dynamic(&memory);
     let unknown = statement(None).replace("toYYYYMM(d)", "(toYYYYMM(d), k > 7)");
@@ -119,12 +121,12 @@ fn a_statement_that_cannot_be_read_stands_aside_only_where_it_changes_nothing() 
     assert!(table.definition().is_none());
     let batches: Vec<_> = (0..table.parts().len()).flat_map(|at| read_part(&table, at)).collect();
     assert_eq!(contents(&batches), rows);
-    // Among the tables of the server it is an error, and so is a change of it.
+    // So it is among the tables of the server. A change of it is an error.
     let server = found(&memory, "srv");
-    assert!(server.table(&server.tables[0]).is_err());
+    assert!(server.table(&server.tables[0]).unwrap().definition().is_none());
     assert!(crate::open::adopt(&storage, path).is_err());
 
-    // What a part lacks has a default that only the statement knows.
+    // What a part lacks has a default that the statement knows.
     let fewer = definition(&STATEMENT.replace(", id UInt64)", ")"));
     let batch = rows_of(&fewer);
     insert(&storage, Path::new("other"), &fewer, options(), &[batch]).unwrap();
@@ -132,6 +134,15 @@ fn a_statement_that_cannot_be_read_stands_aside_only_where_it_changes_nothing() 
     let (partition, _) = part.split_once('_').unwrap();
     let place = path.join(format!("{partition}_9_9_0"));
     storage.rename(&Path::new("other").join(&part), &place).unwrap();
+    let table = Table::open_on(&storage, path).unwrap();
+    assert_eq!(table.columns().last().unwrap().name, "id");
+    let added = table.part_names().iter().position(|name| name.ends_with("_9_9_0")).unwrap();
+    let ids = read_part(&table, added).remove(0);
+    let ids = ids.column(ids.num_columns() - 1).as_primitive::<UInt64Type>().clone();
+    assert!(ids.iter().all(|id| id == Some(0)));
+
+    // If it cannot be read at all, nobody knows it.
+    put(&memory, "srv/metadata/shop/t.sql", &unknown.replace("id UInt64", "id Nonsense(3)"));
     let error = Table::open_on(&storage, path).unwrap_err();
     assert!(error.to_string().contains("expected `)`, found `>`"), "{error}");
 }
