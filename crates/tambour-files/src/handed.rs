@@ -24,14 +24,14 @@ use crate::columnar::{Target, ipc};
 use crate::infer::Reading;
 use arrow_array::RecordBatch;
 use arrow_array::timezone::Tz;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType as Arrow, Field, Schema, SchemaRef};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_part::{DataType, PartError, Place};
 
 /// What errors call the rows.
-const NAME: &str = "the data";
+pub(crate) const NAME: &str = "the data";
 
 /// Finds out which types a table of some batches needs.
 #[derive(Debug)]
@@ -62,7 +62,10 @@ impl Survey {
 
     /// The columns; an error if a type has no like in a table.
     pub fn columns(&self) -> Result<Vec<Column>, FileError> {
-        let columns = ipc::columns(Path::new(NAME), &self.schema, &self.facts)?;
+        let fields = self.schema.fields().iter().zip(&self.facts);
+        let fields: Vec<Field> = fields.map(|(field, facts)| facts.stated_field(field)).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let columns = ipc::columns(Path::new(NAME), &schema, &self.facts)?;
         Ok(columns.into_iter().map(|(name, data_type)| Column { name, data_type }).collect())
     }
 }
@@ -84,6 +87,26 @@ impl Handed {
         columns: &[Column],
         skip_unknown: bool,
     ) -> Result<Self, FileError> {
+        Self::matched(schema, columns, skip_unknown, Strings::Utf8)
+    }
+
+    /// The same for rows that are stored. Strings are bytes in a table: where the batches have bytes, they need not be UTF-8.
+    pub fn stored(
+        schema: &SchemaRef,
+        columns: &[Column],
+        skip_unknown: bool,
+    ) -> Result<Self, FileError> {
+        let has_bytes = schema.fields().iter().any(|field| has_bytes(field.data_type()));
+        let strings = if has_bytes { Strings::Binary } else { Strings::Utf8 };
+        Self::matched(schema, columns, skip_unknown, strings)
+    }
+
+    fn matched(
+        schema: &SchemaRef,
+        columns: &[Column],
+        skip_unknown: bool,
+        strings: Strings,
+    ) -> Result<Self, FileError> {
         check_zones(columns)?;
         let known = |name: &str| columns.iter().any(|column| column.name == name);
         if let Some(unknown) = schema.fields().iter().find(|field| !known(field.name()))
@@ -101,7 +124,10 @@ impl Handed {
             Ok(found)
         };
         let mapping = columns.iter().map(index).collect::<Result<_, _>>()?;
-        Ok(Self::placed(NAME, columns, mapping))
+        let mut handed = Self::placed_as(NAME, columns, mapping, strings);
+        let finite = |reading: &Reading| Reading { finite: true, ..reading.clone() };
+        handed.target.readings = handed.target.readings.iter().map(finite).collect();
+        Ok(handed)
     }
 
     /// For batches whose column `mapping[i]` goes to column `i`; where that is `None`, the column gets NULL or what is empty
@@ -143,6 +169,19 @@ impl Handed {
         let fitted = self.target.batch(&self.name, batch, self.rows)?;
         self.rows += batch.num_rows() as u64;
         Ok(fitted)
+    }
+}
+
+fn has_bytes(data_type: &Arrow) -> bool {
+    match data_type {
+        Arrow::Binary | Arrow::LargeBinary | Arrow::BinaryView => true,
+        Arrow::List(item)
+        | Arrow::LargeList(item)
+        | Arrow::FixedSizeList(item, _)
+        | Arrow::Map(item, _) => has_bytes(item.data_type()),
+        Arrow::Struct(fields) => fields.iter().any(|field| has_bytes(field.data_type())),
+        Arrow::Dictionary(_, values) => has_bytes(values),
+        _ => false,
     }
 }
 

@@ -100,7 +100,7 @@ pub fn import_with<P: AsRef<Path>>(
         let mut insert = Insert::begin(&disk(), path, &definition, options.inserting())?;
         match copy(&mut input, &mut insert, &mut tell) {
             Ok(()) => {
-                let written = insert.commit()?;
+                let written = insert.commit_if(&mut || tell(ImportEvent::Written))?;
                 let bytes_read = input.bytes_total().unwrap_or_else(|| input.bytes_read());
                 let changes = widening.changes();
                 return Ok(ImportSummary { definition, bytes_read, written, changes });
@@ -192,11 +192,12 @@ fn copy(
 ///         ImportEvent::Schema(_) => "schema",
 ///         ImportEvent::Rows { .. } => "rows",
 ///         ImportEvent::Committing => "committing",
+///         ImportEvent::Written => "written",
 ///         _ => "other",
 ///     });
 ///     ControlFlow::Continue(())
 /// })?;
-/// assert_eq!(told, ["opened", "schema", "rows", "committing"]);
+/// assert_eq!(told, ["opened", "schema", "rows", "committing", "written"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -221,6 +222,8 @@ pub enum ImportEvent<'a> {
     Restart(&'a FileError),
     /// All rows are read; sorted runs are merged, and the commit follows.
     Committing,
+    /// Everything is written, and the commit is the next step: the last moment to stop.
+    Written,
 }
 
 /// What an import did; see [`import_with`].

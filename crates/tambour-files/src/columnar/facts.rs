@@ -101,6 +101,12 @@ impl Facts {
         }
     }
 
+    /// A field whose type is stated: Nullable if that says so, or if there are NULLs.
+    pub(crate) fn stated_field(&self, field: &Field) -> Field {
+        let is_stated = field.metadata().contains_key(TYPE_KEY);
+        field.clone().with_nullable(field.is_nullable() && (self.nulls || !is_stated))
+    }
+
     /// The field as its values are: what is marked nullable and never NULL is not.
     fn refined(&self, field: &Field) -> Field {
         let child = |index: usize| self.children.get(index).cloned().unwrap_or_default();

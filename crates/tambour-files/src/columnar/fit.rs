@@ -3,7 +3,7 @@
 use crate::build::{self, NOT_UTF8};
 use crate::columnar::facts::{is_date32, is_text};
 use crate::columnar::misfit::{Misfit, OUT_OF_RANGE, first, text};
-use crate::columnar::whole;
+use crate::columnar::{raw, whole};
 use crate::error::NOT_NULLABLE;
 use crate::infer::Reading;
 use crate::infer::evidence::DATE_DAYS;
@@ -18,15 +18,24 @@ use arrow_select::take::take;
 use std::sync::Arc;
 use tambour_part::DataType;
 
-/// Brings an array into the form of `target`, whose Arrow field is `field`; `exact` as in [`Reading::exact`].
+/// What may not be lost of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Care {
+    /// As in [`Reading::exact`].
+    pub(crate) exact: bool,
+    /// As in [`Reading::finite`].
+    pub(crate) finite: bool,
+}
+
+/// Brings an array into the form of `target`, whose Arrow field is `field`.
 pub(crate) fn fit(
     array: &ArrayRef,
     from: &Field,
     target: &DataType,
     field: &Field,
-    exact: bool,
+    care: Care,
 ) -> Result<ArrayRef, Misfit> {
-    let fitted = convert(array, from, target, field.data_type(), exact)?;
+    let fitted = convert(array, from, target, field.data_type(), care)?;
     let nested = matches!(target, DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..));
     if !field.is_nullable() && !nested && fitted.logical_null_count() > 0 {
         let nulls = fitted.logical_nulls();
@@ -54,19 +63,24 @@ fn convert(
     from: &Field,
     target: &DataType,
     to: &Arrow,
-    exact: bool,
+    care: Care,
 ) -> Result<ArrayRef, Misfit> {
     match target.unwrapped() {
-        DataType::Array(inner) => list(array, from, inner, to, exact),
-        DataType::Tuple(elements) => tuple(array, from, elements, to, exact),
-        DataType::Map(key, value) => map(array, from, [key, value], to, exact),
+        DataType::Array(inner) => list(array, from, inner, to, care),
+        DataType::Tuple(elements) => tuple(array, from, elements, to, care),
+        DataType::Map(key, value) => map(array, from, [key, value], to, care),
         scalar => {
-            if exact && let Some(precision) = whole::precision(scalar) {
+            if care.exact
+                && let Some(precision) = whole::precision(scalar)
+            {
                 whole::check_exact(array, precision)?;
             }
-            let array = self::scalar(array, from, target, scalar, to, exact)?;
-            check_range(&array, scalar)?;
-            Ok(array)
+            let fitted = self::scalar(array, from, target, scalar, to, care)?;
+            check_range(&fitted, scalar)?;
+            if care.finite {
+                check_finite(array, &fitted)?;
+            }
+            Ok(fitted)
         }
     }
 }
@@ -88,7 +102,7 @@ fn scalar(
     target: &DataType,
     scalar: &DataType,
     to: &Arrow,
-    exact: bool,
+    care: Care,
 ) -> Result<ArrayRef, Misfit> {
     match way(array.data_type(), scalar, to) {
         Way::Same => Ok(Arc::clone(array)),
@@ -98,7 +112,11 @@ fn scalar(
             lost(array, &cast)?;
             Ok(cast)
         }
-        Way::Text => by_text(array, from, target, exact),
+        Way::Text if !matches!(to, Arrow::FixedSizeBinary(_)) => by_text(array, from, target, care),
+        Way::Text => match raw::values(array, scalar)? {
+            Some(values) => Ok(values),
+            None => by_text(array, from, target, care),
+        },
         Way::None => Err(Misfit::Type),
     }
 }
@@ -165,12 +183,31 @@ fn lost(before: &ArrayRef, after: &ArrayRef) -> Result<(), Misfit> {
     Err(Misfit::Value { row, reason, value })
 }
 
+/// Refuses a number that has become infinite.
+fn check_finite(before: &ArrayRef, after: &ArrayRef) -> Result<(), Misfit> {
+    let Some(after) = after.as_primitive_opt::<arrow::Float32Type>() else { return Ok(()) };
+    let data_type = before.data_type();
+    if !(data_type.is_numeric() && after.iter().flatten().any(f32::is_infinite)) {
+        return Ok(());
+    }
+    let before = cast_with_options(before, &Arrow::Float64, &CastOptions::default())?;
+    let numbers = before.as_primitive::<arrow::Float64Type>();
+    let pairs = numbers.iter().zip(after).enumerate();
+    let is_lost = |pair: (Option<f64>, Option<f32>)| match pair {
+        (Some(before), Some(after)) => before.is_finite() && after.is_infinite(),
+        _ => false,
+    };
+    let Some((row, _)) = pairs.into_iter().find(|(_, pair)| is_lost(*pair)) else { return Ok(()) };
+    let field = Field::new("", before.data_type().clone(), true);
+    Err(Misfit::Value { row, reason: OUT_OF_RANGE, value: text(&before, &field, row) })
+}
+
 /// Reads the values' texts as if they stood in a file of text.
 fn by_text(
     array: &ArrayRef,
     from: &Field,
     target: &DataType,
-    exact: bool,
+    care: Care,
 ) -> Result<ArrayRef, Misfit> {
     let texts = Text::new(array.as_ref(), from, Style::Plain).map_err(|_| Misfit::Type)?;
     let data_type = match target {
@@ -178,7 +215,7 @@ fn by_text(
         // Whether NULL is allowed is checked after the conversion, for all ways alike.
         other => other.clone().made_nullable(),
     };
-    let reading = Reading { exact, ..Reading::plain(data_type) };
+    let reading = Reading { exact: care.exact, ..Reading::plain(data_type) };
     let mut builder = build::builder(&reading, array.len())?;
     let mut value = Vec::new();
     for row in 0..array.len() {
@@ -187,7 +224,8 @@ fn by_text(
         } else {
             value.clear();
             texts.write(row, &mut value);
-            builder.text(&value)
+            // What has no text is not stored as the words of an error.
+            if texts.has_text(row) { builder.text(&value) } else { Err(OUT_OF_RANGE) }
         };
         outcome.map_err(|reason| Misfit::Value { row, reason, value: value.clone() })?;
     }
@@ -269,13 +307,13 @@ fn list(
     from: &Field,
     inner: &DataType,
     to: &Arrow,
-    exact: bool,
+    care: Care,
 ) -> Result<ArrayRef, Misfit> {
     let Arrow::List(item) = to else { return Err(Misfit::Type) };
     let source = match from.data_type() {
         Arrow::List(source) | Arrow::LargeList(source) | Arrow::FixedSizeList(source, _) => source,
         _ if is_text(from.data_type()) => {
-            return by_text(array, from, &DataType::Array(Box::new(inner.clone())), exact);
+            return by_text(array, from, &DataType::Array(Box::new(inner.clone())), care);
         }
         _ => return Err(Misfit::Type),
     };
@@ -283,7 +321,7 @@ fn list(
         cast_with_options(array, &Arrow::List(Arc::clone(source)), &CastOptions::default())?;
     let plain = plain.as_list::<i32>();
     let (offsets, values) = packed(plain.value_offsets(), plain.values(), plain.nulls())?;
-    let values = fit(&values, source, inner, item, exact);
+    let values = fit(&values, source, inner, item, care);
     let values = values.map_err(|misfit| in_row(misfit, &offsets))?;
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, values, None)?))
 }
@@ -305,13 +343,13 @@ fn tuple(
     from: &Field,
     elements: &[(Option<String>, DataType)],
     to: &Arrow,
-    exact: bool,
+    care: Care,
 ) -> Result<ArrayRef, Misfit> {
     let Arrow::Struct(fields) = to else { return Err(Misfit::Type) };
     let Some(source) = array.as_struct_opt() else {
         let target = DataType::Tuple(elements.to_vec());
         return if is_text(from.data_type()) {
-            by_text(array, from, &target, exact)
+            by_text(array, from, &target, care)
         } else {
             Err(Misfit::Type)
         };
@@ -322,7 +360,7 @@ fn tuple(
     let mut columns = Vec::with_capacity(elements.len());
     for (index, ((_, inner), field)) in elements.iter().zip(fields).enumerate() {
         let column = under(source.column(index), source.nulls());
-        columns.push(fit(&column, &source.fields()[index], inner, field, exact)?);
+        columns.push(fit(&column, &source.fields()[index], inner, field, care)?);
     }
     Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), columns, None, array.len())?))
 }
@@ -342,14 +380,14 @@ fn map(
     from: &Field,
     [key, value]: [&DataType; 2],
     to: &Arrow,
-    exact: bool,
+    care: Care,
 ) -> Result<ArrayRef, Misfit> {
     let Arrow::Map(entries, _) = to else { return Err(Misfit::Type) };
     let Arrow::Struct(fields) = entries.data_type() else { return Err(Misfit::Type) };
     let Some(source) = array.as_map_opt() else {
         let target = DataType::Map(Box::new(key.clone()), Box::new(value.clone()));
         return if is_text(from.data_type()) {
-            by_text(array, from, &target, exact)
+            by_text(array, from, &target, care)
         } else {
             Err(Misfit::Type)
         };
@@ -359,7 +397,7 @@ fn map(
     let inner = inner.as_struct();
     let part = |index: usize, target: &DataType| {
         let (column, from) = (inner.column(index), &inner.fields()[index]);
-        let fitted = fit(column, from, target, &fields[index], exact);
+        let fitted = fit(column, from, target, &fields[index], care);
         fitted.map_err(|misfit| in_row(misfit, &offsets))
     };
     let columns = vec![part(0, key)?, part(1, value)?];

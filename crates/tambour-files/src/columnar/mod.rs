@@ -6,6 +6,7 @@ pub(crate) mod fit;
 pub(crate) mod ipc;
 mod misfit;
 pub(crate) mod parquet;
+mod raw;
 mod whole;
 
 use crate::FileError;
@@ -72,12 +73,13 @@ fn fitted(
     field: &Field,
     reading: &Reading,
 ) -> Result<ArrayRef, Misfit> {
+    let care = fit::Care { exact: reading.exact, finite: reading.finite };
     if reading.whole && column.data_type().is_floating() && whole::precision(to).is_none() {
         let column = whole::whole(column)?;
         let from = from.clone().with_data_type(column.data_type().clone());
-        return fit::fit(&column, &from, to, field, reading.exact);
+        return fit::fit(&column, &from, to, field, care);
     }
-    fit::fit(column, from, to, field, reading.exact)
+    fit::fit(column, from, to, field, care)
 }
 
 fn misfit_error(

@@ -29,6 +29,8 @@ pub(crate) struct Reading {
     /// No moment, also inside of other values, may have a finer fraction of a second than its type, however finely it is
     /// written.
     pub(crate) exact: bool,
+    /// No number of columns of numbers may become infinite, as 1e300 would in 32 bits.
+    pub(crate) finite: bool,
     /// As in [`crate::ReadOptions::as_clickhouse`].
     pub(crate) as_clickhouse: bool,
 }
@@ -43,6 +45,7 @@ impl Reading {
             inferred: false,
             whole: false,
             exact: false,
+            finite: false,
             as_clickhouse: false,
         }
     }

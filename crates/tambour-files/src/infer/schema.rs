@@ -91,6 +91,7 @@ impl Sheet {
                 inferred: true,
                 whole: false,
                 exact: false,
+                finite: false,
                 as_clickhouse: false,
             }
         };
@@ -169,6 +170,7 @@ impl Sheet {
                 inferred: false,
                 whole: exact && self.has_fractions(column),
                 exact,
+                finite: !as_clickhouse,
                 as_clickhouse,
             }
         };

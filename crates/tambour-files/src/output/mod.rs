@@ -1,6 +1,7 @@
 //! Rows into interchange files.
 
 mod clickhouse;
+mod clock;
 mod columnar;
 #[cfg(test)]
 mod laws;

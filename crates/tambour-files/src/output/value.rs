@@ -1,5 +1,6 @@
 //! Values as text, exactly as ClickHouse prints them; for files and for the terminal.
 
+use super::clock::Clock;
 use super::style::Style;
 use crate::FileError;
 use arrow_array::cast::AsArray;
@@ -60,6 +61,7 @@ enum Values<'a> {
     Float64(&'a Float64Array),
     Date(Box<dyn Fn(usize) -> i64 + 'a>),
     Time(InstantPrinter, Box<dyn Fn(usize) -> i64 + 'a>),
+    Clock(Clock, Box<dyn Fn(usize) -> i64 + 'a>),
     Bytes(Box<dyn Fn(usize) -> &'a [u8] + 'a>),
     Uuid(&'a FixedSizeBinaryArray),
     Ipv4(&'a [u32]),
@@ -92,6 +94,17 @@ impl<'a> Text<'a> {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
+    /// Whether the value of a row has a text: false for what Arrow cannot print, as a date out of its range.
+    pub(crate) fn has_text(&self, row: usize) -> bool {
+        match &self.values {
+            Values::Other(formatter) => {
+                self.is_null(row) || formatter.value(row).try_to_string().is_ok()
+            }
+            Values::Dictionary(key, values) => self.is_null(row) || values.has_text(key(row)),
+            _ => true,
+        }
+    }
+
     /// Appends the value of a row.
     pub fn write(&self, row: usize, target: &mut Vec<u8>) {
         if self.is_null(row) {
@@ -120,6 +133,9 @@ impl<'a> Text<'a> {
             Values::Date(days) => style.formed(target, |target| print::date(days(row), target)),
             Values::Time(printer, ticks) => {
                 style.formed(target, |target| printer.write(ticks(row), target));
+            }
+            Values::Clock(clock, ticks) => {
+                style.formed(target, |target| clock.write(ticks(row), target));
             }
             Values::Bytes(value) => style.string(value(row), target),
             Values::Uuid(array) => {
@@ -353,6 +369,14 @@ fn ticks<'a, T: arrow::ArrowPrimitiveType<Native = i64>>(
     Values::Time(printer, Box::new(move |row| values[row]))
 }
 
+fn clock<'a, T: arrow::ArrowPrimitiveType>(array: &'a dyn Array, tick: u8) -> Values<'a>
+where
+    T::Native: Into<i64>,
+{
+    let values: &'a PrimitiveArray<T> = array.as_primitive();
+    Values::Clock(Clock { tick }, Box::new(move |row| values.value(row).into()))
+}
+
 fn values<'a>(
     array: &'a dyn Array,
     data_type: Option<&DataType>,
@@ -385,6 +409,12 @@ fn values<'a>(
             let days: &'a [i32] = array.as_primitive::<arrow::Date32Type>().values();
             Values::Date(Box::new(move |row| i64::from(days[row])))
         }
+        (Arrow::Time32(TimeUnit::Second), _) => clock::<arrow::Time32SecondType>(array, 0),
+        (Arrow::Time32(_), _) => clock::<arrow::Time32MillisecondType>(array, 3),
+        (Arrow::Time64(TimeUnit::Microsecond), _) => {
+            clock::<arrow::Time64MicrosecondType>(array, 6)
+        }
+        (Arrow::Time64(_), _) => clock::<arrow::Time64NanosecondType>(array, 9),
         (Arrow::Timestamp(unit, zone), _) => time(array, *unit, zone.as_deref(), data_type),
         (Arrow::Utf8, _) => bytes(array.as_string::<i32>()),
         (Arrow::LargeUtf8, _) => bytes(array.as_string::<i64>()),

@@ -94,12 +94,19 @@ pub fn import_batches<E: From<Error>>(
     definition.refuse_constraints().map_err(Error::from)?;
     let columns = definition.plain_columns();
     let skip = options.skip_unknown_columns;
-    let handed = Handed::with_columns(&source.schema(), &columns, skip).map_err(Error::from)?;
+    let handed = Handed::stored(&source.schema(), &columns, skip).map_err(Error::from)?;
     let mut insert =
         Insert::begin(&disk(), path, &definition, options.inserting()).map_err(Error::from)?;
     match copy(source, handed, &mut insert, &mut tell) {
         Ok(bytes_read) => {
-            let written = insert.commit().map_err(Error::from)?;
+            let mut refused = None;
+            let written = insert.commit_if(&mut || {
+                tell(ImportEvent::Written).map_err(|error| {
+                    refused = Some(error);
+                    Error::Interrupted
+                })
+            });
+            let written = written.map_err(|error| refused.unwrap_or_else(|| E::from(error)))?;
             Ok(ImportSummary { definition, bytes_read, written, changes: Vec::new() })
         }
         Err(error) => {
@@ -136,6 +143,12 @@ fn surveyed<E: From<Error>>(source: &mut dyn BatchSource<E>) -> Result<Vec<Colum
     Ok(survey.columns().map_err(Error::from)?)
 }
 
+/// Bytes of the rows of a batch, which may be a slice of a larger one.
+fn bytes_of(batch: &RecordBatch) -> u64 {
+    let sizes = batch.columns().iter().map(|column| column.to_data().get_slice_memory_size());
+    sizes.map(|size| size.map_or(0, |size| size as u64)).sum()
+}
+
 /// All batches, into the table; their bytes in memory.
 fn copy<E: From<Error>>(
     source: &mut dyn BatchSource<E>,
@@ -146,7 +159,7 @@ fn copy<E: From<Error>>(
     let (mut rows, mut bytes) = (0, 0);
     while let Some(batch) = source.next_batch()? {
         rows += batch.num_rows() as u64;
-        bytes += batch.get_array_memory_size() as u64;
+        bytes += bytes_of(&batch);
         let fitted = handed.batch(&batch).map_err(Error::from)?;
         insert.write(fitted).map_err(Error::from)?;
         tell(ImportEvent::Rows { rows, bytes })?;
