@@ -229,7 +229,7 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
     None
 }
 
-/// The place in a part or file that a chain of errors names: the innermost, which knows most.
+/// The place in a part or file that a chain of errors names: the innermost, which knows most, with what only outer ones know.
 ///
 /// ```
 /// # use tambour::Place;
@@ -238,16 +238,29 @@ pub fn kind_of_link(error: &(dyn StdError + 'static)) -> Option<Kind> {
 /// assert_eq!(Place::file("t/all_1_1_0/price.bin").at(64).to_string(), "t/all_1_1_0/price.bin, offset 64");
 /// ```
 pub fn place_of(error: &(dyn StdError + 'static)) -> Option<Place> {
-    chain(error).filter_map(place_of_link).last()
+    let inner = |outer: Place, inner: Place| Place {
+        path: if inner.path.as_os_str().is_empty() { outer.path } else { inner.path },
+        column: inner.column.or(outer.column),
+        row: inner.row.or(outer.row),
+        offset: inner.offset.or(outer.offset),
+    };
+    chain(error).filter_map(place_of_link).reduce(inner)
 }
 
 fn place_of_link(error: &(dyn StdError + 'static)) -> Option<Place> {
     if let Some(error) = error.downcast_ref::<Error>() {
         return match error {
+            Error::Storage(error) => place_of_storage(error),
             #[cfg(feature = "tables")]
             Error::Part(error) => error.place().cloned(),
+            #[cfg(feature = "tables")]
+            Error::Table(error) => place_in_table(error),
             #[cfg(feature = "files")]
             Error::File(error) => error.place(),
+            #[cfg(feature = "files")]
+            Error::Import(error) => error.place(),
+            #[cfg(feature = "files")]
+            Error::Export(error) => Some(error.place()),
             #[cfg(feature = "pages")]
             Error::Page(error) => error.place(),
             #[cfg(feature = "records")]
@@ -275,7 +288,51 @@ fn place_of_link(error: &(dyn StdError + 'static)) -> Option<Place> {
     if let Some(error) = error.downcast_ref::<PartError>() {
         return error.place().cloned();
     }
-    None
+    #[cfg(feature = "tables")]
+    if let Some(error) = error.downcast_ref::<TableError>() {
+        return place_in_table(error);
+    }
+    error.downcast_ref::<StorageError>().and_then(place_of_storage)
+}
+
+fn place_of_storage(error: &StorageError) -> Option<Place> {
+    match error {
+        StorageError::File { path, .. } | StorageError::Locked { path, .. } => {
+            Some(Place::file(path))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(feature = "tables")]
+fn place_in_table(error: &TableError) -> Option<Place> {
+    use TableError as E;
+    match error {
+        E::Storage(error) => place_of_storage(error),
+        E::NotATable { path, .. }
+        | E::Exists { path }
+        | E::Occupied { path, .. }
+        | E::Sidecar { path, .. }
+        | E::SidecarSyntax { path, .. }
+        | E::Unsupported { path, .. }
+        | E::Statistics { path, .. } => Some(Place::file(path)),
+        E::Index { table, part, .. }
+        | E::Part { table, part, .. }
+        | E::PartMissing { table, part }
+        | E::PartDiffers { table, part, .. }
+        | E::PartsOverlap { table, part, .. }
+        | E::Unsorted { table, part, .. }
+        | E::Changed { table, part, .. }
+        | E::IndexUnsorted { table, part, .. } => Some(Place::file(table.join(part))),
+        E::DefinitionDiffers { table, .. }
+        | E::DefinitionUnknown { table, .. }
+        | E::GivenUp { table }
+        | E::CommitUncertain { table, .. }
+        | E::Mismatch { table, .. } => Some(Place::file(table)),
+        E::Type { column, .. } | E::Codec { column, .. } => Some(Place::column(column)),
+        E::UnknownColumn { name, .. } | E::DuplicateColumn { name } => Some(Place::column(name)),
+        _ => None,
+    }
 }
 
 /// An error and its causes, outermost first. Unlike [`StdError::source`] alone, this looks into an [`std::io::Error`] that

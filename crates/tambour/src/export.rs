@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tambour_codec::Kind;
 use tambour_files::{Format, output};
 use tambour_part::types::{Column, Strings, arrow_schema};
+use tambour_storage::Place;
 
 /// Rows per batch at least; large enough for one Parquet row group to need few of them.
 const BATCH_ROWS: usize = 65_536;
@@ -88,6 +89,16 @@ pub enum ExportError {
 }
 
 impl ExportError {
+    /// The file, or the column, that it is about.
+    pub(crate) fn place(&self) -> Place {
+        match self {
+            Self::Exists { path } | Self::Format { path } | Self::Io { path, .. } => {
+                Place::file(path)
+            }
+            Self::UnknownColumn { column, .. } => Place::column(column),
+        }
+    }
+
     /// What a caller can do about it.
     ///
     /// ```

@@ -6,6 +6,7 @@ use tambour_codec::spec::CodecSpec;
 use tambour_codec::{CodecError, Kind};
 use tambour_files::FileError;
 use tambour_part::types::DataType;
+use tambour_storage::Place;
 use tambour_table::TableError;
 
 /// A wish of [`ImportOptions`](crate::ImportOptions) that an error is about; its text is the clause of CREATE TABLE.
@@ -123,6 +124,16 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// The table, or the column, that it is about.
+    pub(crate) fn place(&self) -> Option<Place> {
+        match self {
+            Self::KeysGiven { table } => Some(Place::file(table)),
+            Self::Unlike { table, column, .. } => Some(Place::file(table).of_column(column)),
+            Self::UnknownColumn { column, .. } => Some(Place::column(column)),
+            _ => None,
+        }
+    }
+
     /// What a caller can do about it.
     ///
     /// ```
