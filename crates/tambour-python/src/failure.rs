@@ -9,6 +9,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use std::error::Error as StdError;
 use tambour::arrow_schema::ArrowError;
+use tambour::table::TableError;
 use tambour::{Error, Kind, Place};
 
 /// What can go wrong between Python and the library.
@@ -28,6 +29,8 @@ pub(crate) enum Failure {
     Fault(String),
     /// Anything that the caller did wrong, and what else has a kind and words.
     Said(Kind, String),
+    /// The same with a place.
+    At(Kind, String, Box<Place>),
 }
 
 impl std::fmt::Display for Failure {
@@ -40,7 +43,7 @@ impl std::fmt::Display for Failure {
             Self::Forked => f.write_str(
                 "the stream was begun in the process that forked this one: begin it anew here",
             ),
-            Self::Fault(text) | Self::Said(_, text) => f.write_str(text),
+            Self::Fault(text) | Self::Said(_, text) | Self::At(_, text, _) => f.write_str(text),
         }
     }
 }
@@ -112,6 +115,19 @@ fn words_of(error: &ArrowError) -> String {
     }
 }
 
+/// The number that the operating system gave to what went wrong.
+fn system_code(error: &(dyn StdError + 'static)) -> Option<i32> {
+    tambour::chain(error).find_map(|link| link.downcast_ref::<std::io::Error>()?.raw_os_error())
+}
+
+/// The class of an error of ours. A column that is not there is not found, whoever asks for it.
+fn class(error: &Error) -> &'static str {
+    match error {
+        Error::Table(TableError::UnknownColumn { .. }) => class_of(Kind::NotFound),
+        other => class_of(other.kind()),
+    }
+}
+
 /// The class of a kind.
 fn class_of(kind: Kind) -> &'static str {
     match kind {
@@ -135,7 +151,10 @@ impl From<Failure> for PyErr {
             Failure::Ours(error) if matches!(*error, Error::Interrupted) => {
                 PyKeyboardInterrupt::new_err(())
             }
-            Failure::Ours(error) => made(class_of(error.kind()), &text, error.place()),
+            Failure::Ours(error) => {
+                let code = system_code(&*error);
+                made_of(class(&error), &text, error.place(), code)
+            }
             Failure::Arrow(ArrowError::NotYetImplemented(_)) => {
                 made("UnsupportedError", &text, None)
             }
@@ -144,16 +163,28 @@ impl From<Failure> for PyErr {
             Failure::Forked => made("ConflictError", &text, None),
             Failure::Fault(_) => made("TambourError", &text, None),
             Failure::Said(kind, _) => made(class_of(kind), &text, None),
+            Failure::At(kind, _, place) => made(class_of(kind), &text, Some(*place)),
         }
     }
 }
 
 /// An exception of one of our classes.
 pub(crate) fn made(class: &str, text: &str, place: Option<Place>) -> PyErr {
-    Python::attach(|py| make(py, class, text, place).unwrap_or_else(|error| error))
+    made_of(class, text, place, None)
 }
 
-fn make(py: Python<'_>, class: &str, text: &str, place: Option<Place>) -> PyResult<PyErr> {
+/// The same with the number of the operating system.
+fn made_of(class: &str, text: &str, place: Option<Place>, code: Option<i32>) -> PyErr {
+    Python::attach(|py| make(py, class, text, place, code).unwrap_or_else(|error| error))
+}
+
+fn make(
+    py: Python<'_>,
+    class: &str,
+    text: &str,
+    place: Option<Place>,
+    code: Option<i32>,
+) -> PyResult<PyErr> {
     static CLASSES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let classes = CLASSES
         .get_or_try_init(py, || py.import("tambour._errors").map(|it| it.into_any().unbind()))?;
@@ -165,6 +196,9 @@ fn make(py: Python<'_>, class: &str, text: &str, place: Option<Place>) -> PyResu
     named.set_item("column", place.column)?;
     named.set_item("offset", place.offset)?;
     named.set_item("row", place.row)?;
+    if class == "IoError" {
+        named.set_item("errno", code)?;
+    }
     let value = classes.bind(py).getattr(class)?.call((text,), Some(&named))?;
     Ok(PyErr::from_value(value))
 }

@@ -11,10 +11,9 @@ use tambour::table::predicate::Comparison;
 /// A condition.
 #[derive(Debug)]
 pub(crate) enum Condition {
-    /// That the scan itself decides.
-    Filter(Filter),
+    /// That the scan itself decides, and its text if it was one.
+    Filter(Filter, Option<String>),
     /// Text that only SQL understands, if it is there.
-    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "the error tells the text"))]
     Sql(String, Failure),
 }
 
@@ -23,12 +22,12 @@ pub(crate) fn condition(object: &Bound<'_, PyAny>) -> PyResult<Condition> {
     if let Ok(text) = object.cast::<PyString>() {
         let text = text.to_str()?;
         return Ok(match text.parse::<Filter>() {
-            Ok(filter) => Condition::Filter(filter),
+            Ok(filter) => Condition::Filter(filter, Some(text.to_owned())),
             Err(error) => Condition::Sql(text.to_owned(), Failure::from(error)),
         });
     }
     if let Ok(triple) = object.cast::<PyTuple>() {
-        return comparison(triple).map(Condition::Filter);
+        return comparison(triple).map(|filter| Condition::Filter(filter, None));
     }
     let Ok(list) = object.cast::<PyList>() else {
         let got = object.get_type();
@@ -36,9 +35,9 @@ pub(crate) fn condition(object: &Bound<'_, PyAny>) -> PyResult<Condition> {
     };
     if !list.is_empty() && list.iter().all(|item| item.is_instance_of::<PyList>()) {
         let any = list.iter().map(|item| all(item.cast::<PyList>()?)).collect::<PyResult<_>>()?;
-        return Ok(Condition::Filter(Filter::Any(any)));
+        return Ok(Condition::Filter(Filter::Any(any), None));
     }
-    all(list).map(Condition::Filter)
+    all(list).map(|filter| Condition::Filter(filter, None))
 }
 
 fn all(list: &Bound<'_, PyList>) -> PyResult<Filter> {
@@ -53,7 +52,7 @@ fn all(list: &Bound<'_, PyList>) -> PyResult<Filter> {
 fn comparison(triple: &Bound<'_, PyTuple>) -> PyResult<Filter> {
     if triple.len() == 2 && triple.get_item(0)?.eq("not")? {
         return match condition(&triple.get_item(1)?)? {
-            Condition::Filter(filter) => Ok(Filter::Not(Box::new(filter))),
+            Condition::Filter(filter, _) => Ok(Filter::Not(Box::new(filter))),
             Condition::Sql(_, reason) => Err(reason.into()),
         };
     }
@@ -87,7 +86,10 @@ fn literals(values: &Bound<'_, PyAny>) -> PyResult<Vec<Literal>> {
     if values.is_instance_of::<PyString>() {
         return Err(argument("`in` takes a list of values, not a text").into());
     }
-    values.try_iter()?.map(|value| literal(&value?)).collect()
+    let list = values
+        .try_iter()
+        .map_err(|_| argument(format!("`in` takes a list of values, not {}", values.get_type())))?;
+    list.map(|value| literal(&value?)).collect()
 }
 
 /// A value as it would be written.
@@ -116,6 +118,9 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     if value.is_instance_of::<PyDateTime>() {
         return moment(value);
     }
+    if let Some(literal) = of_numpy(value)? {
+        return Ok(literal);
+    }
     if value.is_instance_of::<PyDate>() {
         return Ok(Literal::Text(value.str()?.to_str()?.to_owned()));
     }
@@ -137,6 +142,46 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     }
 }
 
+/// A moment of NumPy, which as Python's own would be a number in some units. A duration is in no column.
+fn of_numpy(value: &Bound<'_, PyAny>) -> PyResult<Option<Literal>> {
+    let class = value.get_type();
+    let is_numpy = class.module()?.to_str()?.split('.').next() == Some("numpy");
+    match class.name()?.to_str()? {
+        "datetime64" if is_numpy => {}
+        "timedelta64" if is_numpy => {
+            return Err(argument("a duration cannot be in a filter").into());
+        }
+        _ => return Ok(None),
+    }
+    // `2024-01-01T01:00:00.000000000`, or shorter where the unit is coarser.
+    let text: String = value.str()?.extract()?;
+    if text == "NaT" {
+        return Err(not_a_time().into());
+    }
+    let (day, time) = text.split_once('T').unwrap_or((&text, ""));
+    let day = match day.len() {
+        4 => format!("{day}-01-01"),
+        7 => format!("{day}-01"),
+        _ => day.to_owned(),
+    };
+    let time = match time.len() {
+        0 => return Ok(Some(Literal::Text(day))),
+        2 => format!("{time}:00:00"),
+        5 => format!("{time}:00"),
+        _ => time.to_owned(),
+    };
+    Ok(Some(Literal::Text(format!("{day} {}", without_zeros(&time)))))
+}
+
+/// A time without the zeros at the end of its fraction: a column of whole seconds has none.
+fn without_zeros(time: &str) -> &str {
+    if time.contains('.') { time.trim_end_matches('0').trim_end_matches('.') } else { time }
+}
+
+fn not_a_time() -> Failure {
+    argument("NaT is no moment: compare with None, which finds what is missing")
+}
+
 fn float(number: f64) -> PyResult<Literal> {
     if number.is_finite() {
         return Ok(Literal::Number(format!("{number}")));
@@ -156,5 +201,9 @@ fn moment(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         .into());
     }
     let text: String = value.call_method1("isoformat", (" ",))?.extract()?;
-    Ok(Literal::Text(text))
+    // The one of pandas is a `datetime`, too.
+    if text == "NaT" {
+        return Err(not_a_time().into());
+    }
+    Ok(Literal::Text(without_zeros(&text).to_owned()))
 }

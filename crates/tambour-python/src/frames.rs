@@ -5,6 +5,7 @@ use crate::codec::{Wishes, reading};
 use crate::failure::Failure;
 use crate::owned::Owned;
 use crossbeam_channel::{Receiver, Sender, bounded};
+use pyo3::exceptions::PyBlockingIOError;
 use pyo3::prelude::*;
 use std::io::{self, Read, Write};
 use std::thread::JoinHandle;
@@ -53,7 +54,15 @@ impl Read for PythonFile {
 impl Write for PythonFile {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         self.call(|file| {
-            file.call_method1("write", (piece,))?;
+            let said = file.call_method1("write", (piece,))?;
+            // What is only like a file often says nothing, and has taken all.
+            if !said.is_none() {
+                return Ok(said.extract::<usize>()?.min(piece.len()));
+            }
+            let raw = file.py().import("io")?.getattr("RawIOBase")?;
+            if file.is_instance(&raw)? {
+                return Err(PyBlockingIOError::new_err("the file takes no bytes now"));
+            }
             Ok(piece.len())
         })
     }

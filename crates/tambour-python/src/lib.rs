@@ -51,7 +51,7 @@ mod _internal {
     use super::pages::Pages;
     #[cfg(feature = "sql")]
     #[pymodule_export]
-    use super::query::sql;
+    use super::query::{Collected, collect, sql};
     #[pymodule_export]
     use super::records::{Records, View, Writer};
     #[pymodule_export]

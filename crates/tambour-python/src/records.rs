@@ -146,6 +146,27 @@ impl View {
         Ok((ids.start, ids.end))
     }
 
+    /// How many records there are: of those with keys, the latest of each key.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        self.reader.with(py, |reader| {
+            let ids = reader.view().ids();
+            if !reader.view().is_keyed() {
+                return Ok(ids.end - ids.start);
+            }
+            let mut count = 0;
+            reader.scan(ids, |_| {
+                count += 1;
+                ControlFlow::Continue(())
+            })?;
+            Ok(count)
+        })
+    }
+
+    /// True if records have keys, so that some of the ids stand for nothing any more.
+    fn is_keyed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.reader.with(py, |reader| Ok(reader.view().is_keyed()))
+    }
+
     /// A record.
     fn get<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyBytes>> {
         let record = self.reader.with(py, |reader| Ok(reader.get(id)?.to_vec()))?;
@@ -359,26 +380,22 @@ fn batch(records: &Column, times: Option<&Column>) -> Result<Batch, Failure> {
     if texts.null_count() > 0 {
         return Err(argument("a record is missing: an empty one is b\"\""));
     }
-    let times = times.map(numbers).transpose()?;
+    let times = times.map(Column::times).transpose()?;
     if let Some(times) = &times
         && times.len() != texts.len()
     {
         let text = format!("{} records and {} times", texts.len(), times.len());
         return Err(Failure::Said(Kind::Argument, text));
     }
+    let missing = times.as_ref().map_or(0, |times| times.iter().filter(|it| it.is_none()).count());
+    if missing > 0 && missing < texts.len() {
+        return Err(argument(
+            "a time is missing: all records that are added at once have one, or none has",
+        ));
+    }
     let mut batch = Batch::default();
     for (place, record) in texts.iter().flatten().enumerate() {
-        batch.push(record, times.as_ref().and_then(|times| times.get(place).copied()));
+        batch.push(record, times.as_ref().and_then(|times| times.get(place).copied().flatten()));
     }
     Ok(batch)
-}
-
-fn numbers(column: &Column) -> Result<Vec<i64>, Failure> {
-    match column.fixed() {
-        Some((bytes, 8)) if column.nulls().is_none() => {
-            let number = |bytes: &[u8; 8]| i64::from_le_bytes(*bytes);
-            Ok(bytes.as_slice().as_chunks::<8>().0.iter().map(number).collect())
-        }
-        _ => Err(argument("times are whole numbers of 64 bits, and none of them is missing")),
-    }
 }

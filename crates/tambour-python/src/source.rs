@@ -17,7 +17,12 @@ pub(crate) struct Source {
     again: bool,
     /// Something was read of the present one.
     begun: bool,
+    /// What is left of the last batch.
+    rest: Option<RecordBatch>,
 }
+
+/// Rows of a piece. A data frame may be one batch of all its rows, and between pieces is when Ctrl-C is looked for.
+const PIECE_ROWS: usize = 1 << 16;
 
 impl Source {
     /// The batches of an object.
@@ -37,7 +42,14 @@ impl Source {
         let is_query =
             module.split('.').next().is_some_and(|it| it.trim_start_matches('_') == "duckdb");
         let again = !is_reader && !is_query && !object.is_instance_of::<crate::stream::Stream>();
-        Ok(Self { object: object.clone().unbind(), handed, schema, again, begun: false })
+        Ok(Self {
+            object: object.clone().unbind(),
+            handed,
+            schema,
+            again,
+            begun: false,
+            rest: None,
+        })
     }
 }
 
@@ -49,7 +61,18 @@ impl BatchSource<Failure> for Source {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, Failure> {
         work::check_signals()?;
         self.begun = true;
-        self.handed.next_batch(&self.schema)
+        let next = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.handed.next_batch(&self.schema)?,
+        };
+        Ok(next.map(|batch| {
+            let rows = batch.num_rows();
+            if rows <= PIECE_ROWS {
+                return batch;
+            }
+            self.rest = Some(batch.slice(PIECE_ROWS, rows - PIECE_ROWS));
+            batch.slice(0, PIECE_ROWS)
+        }))
     }
 
     fn restart(&mut self) -> Result<bool, Failure> {
@@ -58,7 +81,7 @@ impl BatchSource<Failure> for Source {
         }
         // Some have one stream at a time only.
         self.handed = Handed::nothing();
-        self.begun = false;
+        (self.begun, self.rest) = (false, None);
         let handed = Python::attach(|py| capsule::ask(self.object.bind(py)))?;
         let handed = handed.ok_or_else(|| argument("the data were a stream and are none now"))?;
         let schema = handed.schema()?;

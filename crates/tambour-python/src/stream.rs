@@ -1,13 +1,16 @@
 //! Batches on their way to Python, once.
 
-use crate::carrow::capsule;
+use crate::carrow::conform::conform;
 use crate::carrow::stream::{Batches, Ended};
+use crate::carrow::{capsule, wide};
 use crate::failure::Failure;
+use crate::work;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tambour::Kind;
-use tambour::arrow_schema::SchemaRef;
+use tambour::arrow_schema::{Field, SchemaRef};
+use tambour::part::types::TYPE_KEY;
 
 /// A stream of batches by Arrow's protocol. It can be read once.
 #[pyclass(frozen, module = "tambour._internal")]
@@ -24,6 +27,18 @@ impl Stream {
     pub(crate) fn new(schema: SchemaRef, batches: Batches) -> Self {
         let batches = Mutex::new(Some(batches));
         Self { schema, batches, ended: Ended::default(), process: std::process::id() }
+    }
+
+    /// The batches, which are taken once.
+    fn take(&self) -> Result<Batches, Failure> {
+        if self.process != std::process::id() {
+            return Err(Failure::Forked);
+        }
+        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
+        batches.ok_or_else(|| {
+            let text = "the stream was read: begin another one".to_owned();
+            Failure::Said(Kind::Conflict, text)
+        })
     }
 }
 
@@ -49,20 +64,55 @@ impl Stream {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        if self.process != std::process::id() {
-            return Err(Failure::Forked.into());
-        }
-        let batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(batches) = batches else {
-            let text = "the stream was read: begin another one".to_owned();
-            return Err(Failure::Said(Kind::Conflict, text).into());
-        };
+        let batches = self.take()?;
         capsule::stream(py, SchemaRef::clone(&self.schema), batches, Ended::clone(&self.ended))
+    }
+
+    /// The same batches as polars reads them.
+    fn for_polars(&self) -> PyResult<Self> {
+        let schema = Arc::new(wide::polars_schema(&self.schema)?);
+        let batches = self.take()?;
+        let (announced, target) = (SchemaRef::clone(&self.schema), SchemaRef::clone(&schema));
+        let batches = batches.map(move |batch| {
+            let batch = conform(batch?, &announced)?;
+            wide::for_polars(&batch, &target)
+        });
+        Ok(Self::new(schema, Box::new(batches)))
+    }
+
+    /// The next batch, as a stream of its own; `None` at the end.
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Self>> {
+        let batch = work::detached(py, |_| {
+            let held = || self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.process != std::process::id() {
+                return Err(Failure::Forked);
+            }
+            // Not held while they are asked: they may wait for the interpreter's lock, and who has that for them.
+            let Some(mut batches) = held().take() else { return Ok(None) };
+            work::check_signals()?;
+            let next = batches.next().transpose()?;
+            if next.is_some() {
+                *held() = Some(batches);
+            }
+            Ok(next)
+        })?;
+        let schema = SchemaRef::clone(&self.schema);
+        Ok(batch.map(|batch| Self::new(schema, Box::new(std::iter::once(Ok(batch))))))
     }
 
     /// The schema, in a capsule.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         capsule::schema(py, &self.schema)
+    }
+
+    /// Names and types of the columns, as text.
+    fn columns(&self) -> Vec<String> {
+        let stated = |field: &Arc<Field>| field.metadata().get(TYPE_KEY).cloned();
+        let column = |field: &Arc<Field>| {
+            let shown = stated(field).unwrap_or_else(|| field.data_type().to_string());
+            format!("{} {shown}", field.name())
+        };
+        self.schema.fields().iter().map(column).collect()
     }
 
     /// The error that ended the stream, as an exception, if one did.

@@ -12,11 +12,12 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tambour::index::verify;
 use tambour::part::types::{Strings, arrow_schema};
 use tambour::storage::disk;
+use tambour::table::TableError;
 use tambour::table::insert::{Existing, InsertSummary};
 use tambour::table::merge::{OptimizeOptions, optimize_with};
 use tambour::table::recompress::recompress;
@@ -28,6 +29,8 @@ use tambour::{AttachOptions, CodecSpec, ExportOptions, ImportEvent, ImportOption
 #[pyclass(frozen, module = "tambour._internal")]
 pub(crate) struct Table {
     table: RwLock<tambour::Table>,
+    /// Held while the table is written: other threads wait, as for a store.
+    writing: Mutex<()>,
 }
 
 impl Table {
@@ -48,6 +51,7 @@ impl Table {
     ) -> PyResult<T> {
         let path = self.snapshot().path().to_owned();
         let (changed, table) = work::detached(py, |watch| {
+            let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
             let changed = change(watch, &path)?;
             Ok((changed, tambour::Table::open(&path)?))
         })?;
@@ -91,7 +95,7 @@ impl Table {
     #[new]
     fn open(py: Python<'_>, path: PathArgument) -> PyResult<Self> {
         let table = work::detached(py, |_| Ok(tambour::Table::open(&path)?))?;
-        Ok(Self { table: RwLock::new(table) })
+        Ok(Self { table: RwLock::new(table), writing: Mutex::new(()) })
     }
 
     /// Looks at the table again.
@@ -200,31 +204,20 @@ impl Table {
         let table = self.snapshot();
         let condition = filter.map(|filter| condition(&filter)).transpose()?;
         work::detached(py, move |_| {
-            let mut scan = table.scan();
+            let wish = Wish { columns, limit, binary };
             match condition {
-                None => {}
-                Some(Condition::Filter(filter)) => scan = scan.matching(filter),
-                #[cfg(feature = "sql")]
-                Some(Condition::Sql(text, _)) => {
-                    let wish = crate::query::Rows { columns, text: &text, limit, binary };
-                    return wish.of(&table);
+                None => Ok(wish.scan(&table, None)?),
+                Some(Condition::Filter(filter, text)) => {
+                    match (wish.scan(&table, Some(filter)), text) {
+                        // It parses, and the scan cannot do it: another expression.
+                        (Err(error), Some(text)) if error.kind() == tambour::Kind::Unsupported => {
+                            wish.sql(&table, &text, error.into())
+                        }
+                        (result, _) => Ok(result?),
+                    }
                 }
-                #[cfg(not(feature = "sql"))]
-                Some(Condition::Sql(_, reason)) => return Err(reason),
+                Some(Condition::Sql(text, reason)) => wish.sql(&table, &text, reason),
             }
-            if let Some(columns) = columns {
-                scan = scan.columns(columns);
-            }
-            if let Some(limit) = limit {
-                scan = scan.limit(limit);
-            }
-            if binary {
-                scan = scan.strings(Strings::Binary);
-            }
-            let batches = scan.batches()?;
-            let schema = Arc::clone(batches.schema());
-            let batches = batches.map(|batch| batch.map_err(Failure::from));
-            Ok(Stream::new(schema, Box::new(batches)))
         })
     }
 
@@ -238,7 +231,9 @@ impl Table {
         let mut source = Source::of(data)?;
         let options = wishes.options()?;
         let written = self.change(py, |watch, path| {
-            let mut tell = |_: ImportEvent<'_>| watch.flow();
+            // An import would make a table that is gone anew, with other types.
+            tambour::Table::open(path)?;
+            let mut tell = |event: ImportEvent<'_>| watch.event(&event);
             Ok(tambour::import_batches(&mut source, path, &options, &mut tell)?.written)
         })?;
         Ok(written.rows)
@@ -321,6 +316,53 @@ impl Table {
     }
 }
 
+/// Which rows are read, but for the condition.
+struct Wish {
+    columns: Option<Vec<String>>,
+    limit: Option<u64>,
+    binary: bool,
+}
+
+impl Wish {
+    /// The rows that a condition of the scan itself leaves.
+    fn scan(
+        &self,
+        table: &tambour::Table,
+        filter: Option<tambour::Filter>,
+    ) -> Result<Stream, tambour::Error> {
+        let mut scan = table.scan();
+        if let Some(filter) = filter {
+            scan = scan.matching(filter);
+        }
+        if let Some(columns) = &self.columns {
+            scan = scan.columns(columns);
+        }
+        if let Some(limit) = self.limit {
+            scan = scan.limit(limit);
+        }
+        if self.binary {
+            scan = scan.strings(Strings::Binary);
+        }
+        let batches = scan.batches()?;
+        let schema = Arc::clone(batches.schema());
+        let batches = batches.map(|batch| batch.map_err(Failure::from));
+        Ok(Stream::new(schema, Box::new(batches)))
+    }
+
+    /// The rows that a condition of SQL leaves.
+    #[cfg(feature = "sql")]
+    fn sql(self, table: &tambour::Table, text: &str, _: Failure) -> Result<Stream, Failure> {
+        let Self { columns, limit, binary } = self;
+        crate::query::Rows { columns, text, limit, binary }.of(table)
+    }
+
+    /// Without SQL, the reason why the scan did not take it.
+    #[cfg(not(feature = "sql"))]
+    fn sql(self, _: &tambour::Table, _: &str, reason: Failure) -> Result<Stream, Failure> {
+        Err(reason)
+    }
+}
+
 /// Bytes of a column in all parts.
 #[derive(Clone, Default)]
 struct Size {
@@ -332,7 +374,8 @@ struct Size {
 fn sizes(table: &tambour::Table) -> Result<BTreeMap<String, Size>, Failure> {
     let mut sizes: BTreeMap<String, Size> = BTreeMap::new();
     for part in table.parts() {
-        let found = part.column_sizes()?;
+        // The table says that the part is there: a file of it that is not found is damage.
+        let found = part.column_sizes().map_err(TableError::part(table.path(), part.name()))?;
         for (column, found) in part.columns().iter().zip(found) {
             let size = sizes.entry(column.name.clone()).or_default();
             size.compressed += found.compressed;
@@ -445,11 +488,12 @@ pub(crate) fn import_files(
         let mut teller = Teller { progress, total: None };
         let mut raised = None;
         let result = tambour::import_with(&files, &table, &options, &mut |event| {
+            let flow = watch.event(&event);
             if let Err(failure) = teller.tell(event) {
                 raised = Some(failure);
                 return ControlFlow::Break(());
             }
-            watch.flow()
+            flow
         });
         match raised {
             Some(failure) => Err(failure),
@@ -499,7 +543,7 @@ pub(crate) fn import_data(
     let mut source = Source::of(data)?;
     let options = wishes.options()?;
     let written = work::detached(py, |watch| {
-        let mut tell = |_: ImportEvent<'_>| watch.flow();
+        let mut tell = |event: ImportEvent<'_>| watch.event(&event);
         Ok(tambour::import_batches(&mut source, &table, &options, &mut tell)?.written)
     })?;
     Ok(summed(&written))

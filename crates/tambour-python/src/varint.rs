@@ -87,6 +87,7 @@ pub(crate) fn decode(
     let data = Bytes::of(data)?;
     let (array, taken) = work::over(py, data.is_read_only(), |_| {
         let source = data.as_slice();
+        let is_all = count.is_none();
         let count = match (count, layout) {
             (Some(count), _) => count,
             // Bit 7 is clear on the last byte of each number.
@@ -100,7 +101,13 @@ pub(crate) fn decode(
             let text = format!("{count} numbers cannot be in {} bytes", source.len());
             return Err(Failure::Said(Kind::Corrupt, text));
         }
-        decoded(source, count, data_type, layout)
+        let (array, taken) = decoded(source, count, data_type, layout)?;
+        if is_all && taken < source.len() {
+            let left = source.len() - taken;
+            let text = format!("the last number is cut short: {left} bytes are left after it");
+            return Err(Failure::Said(Kind::Corrupt, text));
+        }
+        Ok((array, taken))
     })?;
     Ok((Array::new(&array), taken))
 }

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::thread::ThreadId;
 use std::time::Duration;
+use tambour::ImportEvent;
 
 /// The thread that signals come to: the one that imported the module, which is Python's main one as a rule. Asking on others
 /// would be of no use, and could wait for a lock that its holder gives back only when we are done.
@@ -60,7 +61,19 @@ pub(crate) struct Watch {
 impl Watch {
     /// Whether to go on.
     pub(crate) fn flow(&mut self) -> ControlFlow<()> {
-        match check_now_and_then() {
+        self.told(check_now_and_then())
+    }
+
+    /// The same for an import, which is asked at once where its next step cannot be taken back.
+    pub(crate) fn event(&mut self, event: &ImportEvent<'_>) -> ControlFlow<()> {
+        match event {
+            ImportEvent::Written => self.told(check_signals()),
+            _ => self.flow(),
+        }
+    }
+
+    fn told(&mut self, answer: Result<(), Failure>) -> ControlFlow<()> {
+        match answer {
             Ok(()) => ControlFlow::Continue(()),
             Err(failure) => {
                 self.raised = Some(failure);

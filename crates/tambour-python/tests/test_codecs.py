@@ -147,6 +147,44 @@ def test_files_over_file_objects():
     assert frame.open(packed).read() == TEXT
 
 
+class Little(io.RawIOBase):
+    """A raw file that takes a few bytes at a time, as a pipe may, or says so."""
+
+    def __init__(self, answer):
+        self.content, self.answer = b"", answer
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        taken = bytes(data)[:7]
+        self.content += taken
+        return self.answer(taken)
+
+
+def test_files_that_take_a_part():
+    little = Little(len)
+    with tambour.frame.open(little, "wb") as file:
+        file.write(b"hello world" * 1000)
+    assert tambour.decompress(little.content) == b"hello world" * 1000
+    with pytest.raises(OSError):
+        with tambour.frame.open(Little(lambda taken: None), "wb") as file:
+            file.write(b"hello world" * 1000)
+
+
+def test_what_is_only_like_a_file():
+    class Sink:
+        content = b""
+
+        def write(self, data):
+            self.content += data
+
+    sink = Sink()
+    with tambour.frame.open(sink, "wb") as file:
+        file.write(b"hello world" * 1000)
+    assert tambour.decompress(sink.content) == b"hello world" * 1000
+
+
 def test_file_errors(tmp_path):
     with pytest.raises(FileNotFoundError):
         frame.open(tmp_path / "nothing.lz4")

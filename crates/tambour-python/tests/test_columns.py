@@ -89,6 +89,9 @@ def test_arrow():
         (7, "NumPy array, Arrow data or a list"),
         ([1.5], "list of values"),
         ([1, "a"], "list of values"),
+        ([1, 2**64], "64 bits"),
+        (np.array(5), "one dimension"),
+        (np.array(["2024-01-01"], "M8[D]").reshape(1, 1), "one dimension"),
     ],
     ids=str,
 )
@@ -100,7 +103,7 @@ def test_what_is_no_column(values, words):
 def test_seed_of_32_bits():
     with pytest.raises(tambour.ArgumentError, match="32 bits"):
         hash.xxh32(b"", 1 << 40)
-    with pytest.raises(OverflowError):
+    with pytest.raises(tambour.ArgumentError, match="seed=-1"):
         hash.xxh64(b"", -1)
 
 
@@ -142,6 +145,23 @@ def test_streamvbyte():
         varint.encode([2**40], "streamvbyte")
     with pytest.raises(tambour.ArgumentError, match="how many"):
         varint.decode(packed, layout="streamvbyte")
+
+
+@pytest.mark.parametrize("cut", [varint.encode([1, 2, 300])[:-1], b"\x80", b"\xff" * 11], ids=str)
+def test_varints_cut_short(cut):
+    with pytest.raises(tambour.CorruptError, match="cut short"):
+        varint.decode(cut)
+
+
+def test_arrays_are_sequences():
+    array = hash.xxh64(pa.array(["a", None]))
+    first = THEIRS["xxh64"](b"a")
+    assert list(array) == array.to_pylist() == [first, None] and array[-2] == first and len(array) == 2
+    assert repr(array) == "<tambour array of 2 values, UInt64>"
+    with pytest.raises(IndexError):
+        array[2]
+    wide = hash.xxh3_128(pa.array(["a"]))
+    assert wide[0] == pa.array(wide)[0].as_py()
 
 
 @pytest.mark.parametrize("numbers", [[-1], np.array([-1]), np.array([1.5]), pa.array([1, None])], ids=str)

@@ -1,9 +1,14 @@
 """Records, messages, pages, and SQLite over pages."""
 
+import datetime
 import os
+import pickle
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -71,6 +76,8 @@ def test_get_many(log, make):
         assert len(events.get_many(make([]))) == 0
     with pytest.raises(tambour.NotFoundError):
         events.get_many(make([3000]))
+    for some in (range(3), (0, 1, 2), iter([0, 1, 2])):
+        assert list(events.get_many(some)) == [event(n) for n in range(3)]
 
 
 @pytest.mark.parametrize("ids", [[-1], [1.5], ["a"], np.array([1.0]), pa.array([1, None])], ids=str)
@@ -95,6 +102,121 @@ def test_records_of_arrow_with_times(log):
         events.extend(pa.array([b"a", None]))
     assert len(events) == 100
     assert events.extend([]) == range(100, 100)
+
+
+NEW_YEAR = datetime.datetime(2024, 1, 1)
+MICROSECONDS = 1_704_067_200_000_000
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [NEW_YEAR],
+        [NEW_YEAR.replace(tzinfo=datetime.timezone.utc)],
+        [np.datetime64("2024-01-01", "ns")],
+        [MICROSECONDS],
+        np.array([MICROSECONDS]),
+        *(np.array(["2024-01-01"], f"M8[{unit}]") for unit in ("D", "s", "ms", "us", "ns")),
+        *(pa.array([NEW_YEAR], pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")),
+        pa.array([NEW_YEAR.date()]),
+        pl.Series([NEW_YEAR], dtype=pl.Datetime("ms")),
+        pd.Series([NEW_YEAR]).astype("datetime64[ns]"),
+    ],
+    ids=lambda times: f"{type(times).__name__} {getattr(times, 'dtype', getattr(times, 'type', ''))}",
+)
+def test_times_of_any_unit_are_microseconds(log, times):
+    events = log["events"]
+    events.extend([b"{}"], times)
+    assert events.time(0) == MICROSECONDS
+    assert tambour.sql("SELECT _time FROM e", e=events).to_pylist() == [{"_time": NEW_YEAR}]
+    later = NEW_YEAR + datetime.timedelta(days=1)
+    assert events.between(NEW_YEAR, later)["id"].to_pylist() == [0] and len(events.between(later, later)) == 0
+    events.append(b"{}", NEW_YEAR + datetime.timedelta(hours=5))
+    assert events.time(1) == MICROSECONDS + 5 * 3_600_000_000
+
+
+@pytest.mark.parametrize(
+    "times",
+    [np.array([1.5]), ["now"], [1.5], np.array([2**62], "M8[s]"), pa.array([2**62], pa.timestamp("s")), np.array([2**64 - 1], "uint64")],
+    ids=str,
+)
+def test_what_is_no_time(log, times):
+    with pytest.raises(tambour.ArgumentError):
+        log["events"].extend([b"x"], times)
+    with pytest.raises(tambour.ArgumentError):
+        log["events"].append(b"x", times[0] if isinstance(times, list) else "now")
+
+
+def test_missing_times(log):
+    log["events"].extend([b"a", b"b"], [None, None])
+    assert log["events"].time(1) is None
+    with pytest.raises(tambour.ArgumentError, match="a time is missing"):
+        log["events"].extend([b"a", b"b"], [5, None])
+    with pytest.raises(tambour.ArgumentError, match="a time is missing"):
+        log["events"].extend([b"a", b"b"], np.array(["2024-01-01", "NaT"], "M8[ns]"))
+
+
+def test_a_flush_shows_what_was_appended(log):
+    events = log["events"]
+    events.append("a")
+    assert len(events) == 1
+    number = events.append("b", durable=False)
+    events.flush()
+    assert (number, len(events), events[-1]) == (1, 2, b"b")
+
+
+def test_records_with_keys(tmp_path):
+    def run(*words, lines=""):
+        told = subprocess.run([sys.executable, "-m", "tambour", "records", *words], input=lines, capture_output=True, text=True)
+        assert told.returncode == 0, told.stderr
+
+    def line(key, value):
+        return f'{{"id": "{key}", "v": {value}}}'
+
+    path = str(tmp_path / "log")
+    first = [line("a", 1), line("b", 1), line("c", 1), line("a", 2), line("b", 2)]
+    run("create", path)
+    run("append", path, "--key", "id", lines="\n".join(first) + "\n")
+    run("delete", path, "--key", "c")
+    run("append", path, "--key", "id", lines=line("d", 1) + "\n")
+    current = [text.encode() for text in (line("a", 2), line("b", 2), line("d", 1))]
+    with tambour.RecordStore(path) as store:
+        log = store["default"]
+        assert list(log) == log[:] == log[::-1][::-1] == current and len(log) == 3
+        assert log[-1] == current[-1] and log[0:4] == current[:1] and log[:3] == []
+        # A record that was replaced is still there by its number.
+        assert log[0] == first[0].encode()
+
+
+def test_wrong_numbers_of_records_and_pages(log, tmp_path):
+    log["events"].append("a")
+    assert log["events"].to_arrow(-1)["id"].to_pylist() == [0]
+    for use in (
+        lambda: log["events"]["a"],
+        lambda: log["events"].seal(dictionary_bytes=-1),
+        lambda: log["events"].seal(group=0),
+        lambda: tambour.PageStore(tmp_path / "p", "x", page_bytes=-1),
+        lambda: tambour.MessageCodec(b"", generation=2**40),
+    ):
+        with pytest.raises(tambour.ArgumentError):
+            use()
+    with tambour.PageStore(tmp_path / "pages", "x", page_bytes=4096) as store:
+        store.append(bytes(4096))
+        assert len(store.get_many(range(1))) == 4096
+        with pytest.raises(tambour.ArgumentError):
+            store["a"]
+        for use in (lambda: store[-1], lambda: store.__setitem__(-1, bytes(4096)), lambda: store.__delitem__(-1)):
+            with pytest.raises(IndexError):
+                use()
+
+
+def test_message_codecs_go_to_other_processes():
+    codec = tambour.MessageCodec.train([f'{{"method": "get", "id": {n}}}' for n in range(2000)])
+    codec.add(codec.dictionary, 2)
+    assert repr(codec) == "<tambour.MessageCodec, generation 1 of 1, 2>"
+    again = pickle.loads(pickle.dumps(codec))
+    codec.switch_to(2)
+    assert again.decode(codec.encode(b"abc")) == b"abc" and pickle.loads(pickle.dumps(codec)).decode(again.encode(b"x")) == b"x"
 
 
 def test_old_records_are_dropped(log):

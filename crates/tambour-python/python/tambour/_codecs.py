@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tambour import _internal
+from tambour._checks import count, maybe
 from tambour._typing import Buffer
 
 Format = Literal["lz4", "zstd", "block"]
@@ -66,8 +67,8 @@ def compress(
         "format": format,
         "codec": codec,
         "level": level,
-        "block_bytes": block_bytes,
-        "threads": threads,
+        "block_bytes": maybe("block_bytes", block_bytes),
+        "threads": count("threads", threads),
         "dictionary": dictionary,
         "linked": linked,
         "block_checksums": block_checksums,
@@ -94,7 +95,8 @@ def decompress(
     ...
     tambour._errors.LimitError: the data decompress to more than the 1000 bytes allowed
     """
-    return _internal.decompress(data, format, dictionary, max_bytes, threads)
+    most = maybe("max_bytes", max_bytes)
+    return _internal.decompress(data, format, dictionary, most, count("threads", threads))
 
 
 def decode_block(data: Buffer, offset: int = 0) -> bytes:
@@ -105,7 +107,7 @@ def decode_block(data: Buffer, offset: int = 0) -> bytes:
     >>> tambour.decode_block(block) == b"drum " * 100
     True
     """
-    return _internal.decode_block(data, offset)[0]
+    return _internal.decode_block(data, count("offset", offset))[0]
 
 
 def iter_blocks(data: Buffer) -> Iterator[bytes]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 __all__ = [
     "TambourError",
     "CorruptError",
@@ -14,6 +17,9 @@ __all__ = [
     "IoError",
     "Interrupted",
 ]
+
+
+_PLACE = ("path", "column", "offset", "row")
 
 
 class TambourError(Exception):
@@ -53,7 +59,7 @@ class TambourError(Exception):
 
     def __reduce__(self):  # type: ignore[no-untyped-def]
         # Exceptions come back from other processes with all that they know.
-        place = {name: getattr(self, name) for name in ("path", "column", "offset", "row")}
+        place = {name: getattr(self, name) for name in _PLACE}
         return type(self), self.args, place
 
 
@@ -86,7 +92,23 @@ class LimitError(TambourError):
 
 
 class IoError(TambourError, OSError):
-    """The operating system said no."""
+    """The operating system said no. ``errno`` is its number of the reason, where it gave one, and ``filename`` is ``path``."""
+
+    def __init__(self, message: str = "", *, errno: int | None = None, **place: Any) -> None:
+        super().__init__(message, **place)
+        self.errno = errno
+
+    @property
+    def filename(self) -> str | None:
+        return self.path
+
+    @property
+    def strerror(self) -> str | None:  # type: ignore[override]
+        return None if self.errno is None else os.strerror(self.errno)
+
+    def __reduce__(self):  # type: ignore[no-untyped-def]
+        place = {name: getattr(self, name) for name in (*_PLACE, "errno")}
+        return type(self), self.args, place
 
 
 class Interrupted(TambourError):

@@ -8,6 +8,8 @@ from types import TracebackType
 from typing import Any, Literal, overload
 
 from tambour import _internal
+from tambour._checks import count, index
+from tambour._columns import numbers
 from tambour._errors import ArgumentError, TambourError
 from tambour._typing import Buffer, Path
 
@@ -37,7 +39,8 @@ class PageStore:
         if mode not in ("r", "a", "x"):
             raise ArgumentError(f"mode {mode!r}: there are r, a and x")
         if mode == "x" or mode == "a" and not os.path.exists(self.path):
-            self._store = _internal.Pages.create(self.path, page_bytes, codec, holes)
+            size = count("page_bytes", page_bytes)
+            self._store = _internal.Pages.create(self.path, size, codec, holes)
         else:
             self._store = _internal.Pages.open(self.path, mode != "r")
 
@@ -76,17 +79,15 @@ class PageStore:
             content = memoryview(self._store.read_many(kept))
             size = self.page_bytes
             return [bytes(content[k * size : (k + 1) * size]) for k in range(len(kept))]
-        if page < 0:
-            raise IndexError(f"page {page}: pages are counted from 0")
-        return self._store.read(page)
+        return self._store.read(_page(page))
 
     def read_into(self, page: int, target: Buffer) -> None:
         """Reads a page into a buffer of its size."""
-        self._store.read_into(page, target)
+        self._store.read_into(_page(page), target)
 
     def get_many(self, pages: Any) -> bytes:
         """Pages one after another, in the order in which they were asked for."""
-        return self._store.read_many(pages)
+        return self._store.read_many(numbers(pages))
 
     # Writing.
 
@@ -115,7 +116,8 @@ class PageStore:
     ) -> int:
         """Writes and frees pages, all or none; the number of the commit. Without `durable`, it survives a power cut only
         with a later one that is."""
-        return self._store.commit(list(pages.items()), list(free), durable)
+        written = [(_page(page), content) for page, content in pages.items()]
+        return self._store.commit(written, [_page(page) for page in free], durable)
 
     # Care.
 
@@ -134,7 +136,7 @@ class PageStore:
 
     def backup(self, path: Path, since: int = 0) -> None:
         """Writes a backup into a new file: of everything, or of what changed after a commit."""
-        self._store.backup(os.fspath(path), since)
+        self._store.backup(os.fspath(path), count("since", since))
 
     @staticmethod
     def restore(backups: Path | Iterable[Path], path: Path) -> None:
@@ -164,3 +166,10 @@ class PageStore:
 
     def __repr__(self) -> str:
         return f"<tambour.PageStore {self.path}{', closed' if self.closed else ''}>"
+
+
+def _page(page: Any) -> int:
+    number = index("page", page)
+    if number < 0:
+        raise IndexError(f"page {number}: pages are counted from 0")
+    return number

@@ -40,7 +40,7 @@ def scan(table: Table) -> pl.LazyFrame:
     from polars.io.plugins import register_io_source
 
     types = dict(table.schema)
-    empty = pl.DataFrame(table.scan(limit=0))
+    empty = table.scan(limit=0).to_polars()
 
     def read(
         columns: list[str] | None,
@@ -52,23 +52,16 @@ def scan(table: Table) -> pl.LazyFrame:
         needed = list(wanted)
         if predicate is not None:
             needed += [name for name in predicate.meta.root_names() if name not in needed]
-        filter = None if predicate is None else condition(predicate, types)
-        limit = rows if predicate is None else None
+        # Both come only where the limit comes first, as in `head(10).filter(...)`: the rows that are counted are those before
+        # the predicate, and the scan must not leave out any of them.
+        pushed = None if predicate is None or rows is not None else condition(predicate, types)
         if not needed:
             # Only the number of rows counts.
             needed = list(types)[:1]
-        left = rows
-        for batch in table.scan(needed, filter, limit).batches():
-            frame = pl.DataFrame(batch)
+        for frame in table.scan(needed, pushed, rows)._frames():
             if predicate is not None:
                 frame = frame.filter(predicate)
-            frame = frame.select(wanted)
-            if left is not None:
-                frame = frame.head(left)
-                left -= len(frame)
-            yield frame
-            if left == 0:
-                return
+            yield frame.select(wanted)
 
     return register_io_source(read, schema=empty.schema, validate_schema=True)
 

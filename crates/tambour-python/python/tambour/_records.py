@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Union, overload
 
 from tambour import _internal
-from tambour._errors import ClosedError, TambourError
+from tambour._checks import count, index, maybe
+from tambour._columns import moment
+from tambour._columns import numbers as _numbers
+from tambour._columns import times as _times
+from tambour._errors import ArgumentError, ClosedError, TambourError
 from tambour._typing import ArrowData, Buffer, Path
 
 if TYPE_CHECKING:
     import pyarrow
 
 Codec = Literal["raw", "lz4", "zstd"]
+Time = Union[int, datetime.datetime]
 
 # Records that an iteration holds, in bytes.
 _AHEAD = 1 << 22
@@ -27,6 +34,12 @@ class Category:
 
     Numbers of records go on when old ones are dropped: ``category[0]`` is the record with the number 0, not the oldest one
     that is left, and ``category.first`` is the number of that. Negative numbers count from the end.
+
+    Of records with keys (``tambour records append --key``), ``len``, iteration and slices have the latest of each key: some of
+    the numbers stand for nothing any more.
+
+    Times are microseconds since 1970, which is what queries take ``_time`` for. Moments (``datetime``, NumPy's, Arrow's) are
+    converted, and what is finer is cut off; without a zone they are of UTC.
     """
 
     def __init__(self, store: RecordStore, name: str) -> None:
@@ -35,6 +48,8 @@ class Category:
         self._own: _internal.View | None = None
         self._writer: _internal.Writer | None = None
         self._stale = False
+        # Of several threads that begin to append, one opens the writer.
+        self._opening = threading.Lock()
 
     # Reading.
 
@@ -67,8 +82,7 @@ class Category:
         return self._view.ids()[1]
 
     def __len__(self) -> int:
-        first, end = self._view.ids()
-        return end - first
+        return self._view.count()
 
     def __bool__(self) -> bool:
         return True
@@ -87,42 +101,63 @@ class Category:
     def __getitem__(self, number: slice) -> list[bytes]: ...
     def __getitem__(self, number: int | slice) -> bytes | list[bytes]:
         if isinstance(number, slice):
-            first, end = self._view.ids()
-            numbers = range(*number.indices(end))
-            kept = [one for one in numbers if one >= first]
-            return self._view.get_many(kept).to_bytes_list()  # type: ignore[return-value]
-        return self._view.get(self._number(number))
+            return self._slice(number)
+        return self._view.get(self._number(index("record", number)))
 
-    def __iter__(self) -> Iterator[bytes]:
+    def _slice(self, asked: slice) -> list[bytes]:
         view = self._view
-        at, end = view.ids()
+        first, end = view.ids()
+        wanted = range(*asked.indices(end))
+        if not view.is_keyed():
+            kept = [number for number in wanted if number >= first]
+            return view.get_many(kept).to_bytes_list()  # type: ignore[return-value]
+        low, high = (min(wanted), max(wanted) + 1) if wanted else (0, 0)
+        found = [record for number, record in self._scan(view, low, high) if number in wanted]
+        return found if wanted.step > 0 else found[::-1]
+
+    def _scan(self, view: _internal.View, at: int, end: int) -> Iterator[tuple[int, bytes]]:
+        """Numbers and records of a range, without those that a later one with the same key has replaced."""
         while at < end:
             ids, _, records = view.scan(at, end, _AHEAD)
             if len(ids) == 0:
                 return
-            at += len(ids)
-            yield from records.to_bytes_list()  # type: ignore[misc]
+            found = memoryview(ids).cast("B").cast("q")
+            at = found[-1] + 1
+            for number, record in zip(found, records.to_bytes_list()):
+                yield number, record or b""
+
+    def __iter__(self) -> Iterator[bytes]:
+        view = self._view
+        for _, record in self._scan(view, *view.ids()):
+            yield record
 
     def get_many(self, numbers: Any) -> _internal.Array:
-        """Records in the order of their `numbers` (a list, a NumPy or an Arrow array), side by side in one Arrow array.
+        """Records in the order of their `numbers` (any iterable, a NumPy or an Arrow array), side by side in one Arrow array.
 
         ``pyarrow.array(...)`` and ``polars.Series(...)`` take it without a copy.
         """
-        return self._view.get_many(numbers)
+        return self._view.get_many(_numbers(numbers))
 
     def time(self, number: int) -> int | None:
-        """The time of a record, in the unit in which it was given; ``None`` without one."""
-        return self._view.time(self._number(number))
+        """The time of a record in microseconds since 1970; ``None`` without one."""
+        return self._view.time(self._number(index("record", number)))
 
-    def between(self, start: int, end: int) -> pyarrow.Table:
+    def between(self, start: Time, end: Time) -> pyarrow.Table:
         """Records with times from `start` to before `end`: columns ``id``, ``time``, ``record`` (pyarrow)."""
-        return _table(*self._view.scan_time(start, end))
+        return _table(*self._view.scan_time(moment(start), moment(end)))
 
     def to_arrow(self, first: int | None = None, end: int | None = None) -> pyarrow.Table:
-        """Records of a range of numbers: columns ``id``, ``time``, ``record`` (pyarrow)."""
+        """Records of a range of numbers: columns ``id``, ``time``, ``record`` (pyarrow). Negative numbers count from the end."""
         least, most = self._view.ids()
-        start = least if first is None else first
-        return _table(*self._view.scan(start, most if end is None else end, 1 << 62))
+
+        def place(name: str, number: int | None, missing: int) -> int:
+            if number is None:
+                return missing
+            number = count(name, number, -(1 << 63))
+            return max(number + most if number < 0 else number, 0)
+
+        start, stop = place("first", first, least), place("end", end, most)
+        return _table(*self._view.scan(start, stop, 1 << 62))
 
     @property
     def stat(self) -> dict[str, int]:
@@ -134,31 +169,40 @@ class Category:
     @property
     def writer(self) -> _internal.Writer:
         """Who appends; the category is locked against others from the first use on."""
-        if self._writer is None or self._writer.closed:
-            store = self._store._store
-            self._store._check_writable()
-            self._writer = store.writer(self.name)
-        return self._writer
+        with self._opening:
+            if self._writer is None or self._writer.closed:
+                store = self._store._store
+                self._store._check_writable()
+                self._writer = store.writer(self.name)
+            return self._writer
 
-    def append(self, record: Buffer | str, time: int | None = None, *, durable: bool = True) -> int:
-        """Adds a record; its number. It is durable when this returns, unless told otherwise."""
+    def append(
+        self, record: Buffer | str, time: Time | None = None, *, durable: bool = True
+    ) -> int:
+        """Adds a record; its number. It is durable when this returns, unless told otherwise: then it is read after
+        :meth:`flush`."""
         data = record.encode() if isinstance(record, str) else record
-        number = self.writer.append(data, time, not durable)
+        at = None if time is None else moment(time)
+        number = self.writer.append(data, at, not durable)
         self._stale = True
         return number
 
     def extend(self, records: Iterable[Buffer | str] | ArrowData, times: Any = None) -> range:
-        """Adds records, all or none; their numbers. They are durable when this returns."""
+        """Adds records, all or none; their numbers. They are durable when this returns.
+
+        `times` are a list, a NumPy or an Arrow array of as many moments or numbers of microseconds; ``None`` is none.
+        """
         data = records
         if not (hasattr(records, "__arrow_c_stream__") or hasattr(records, "__arrow_c_array__")):
             data = list(records)  # type: ignore[arg-type]
-        first, end = self.writer.append_many(data, times)
+        first, end = self.writer.append_many(data, _times(times))
         self._stale = True
         return range(first, end)
 
     def flush(self) -> None:
         """Makes everything durable that was appended."""
         self.writer.flush()
+        self._stale = True
 
     def seal(
         self,
@@ -170,13 +214,15 @@ class Category:
         group: int = 1,
     ) -> list[dict[str, Any]]:
         """Compresses segments with a dictionary trained on them: those that are full, or all."""
-        reports = self.writer.seal(all, codec, level, dictionary_bytes, group)
+        size, together = count("dictionary_bytes", dictionary_bytes), count("group", group, 1)
+        reports = self.writer.seal(all, codec, level, size, together)
         self._stale = True
         return reports
 
-    def retain(self, *, before: int | None = None, max_bytes: int | None = None) -> int:
+    def retain(self, *, before: Time | None = None, max_bytes: int | None = None) -> int:
         """Drops the oldest segments: those with times before one, or until the files take this much. How many records."""
-        dropped = self.writer.retain(before, max_bytes)
+        oldest, size = None if before is None else moment(before), maybe("max_bytes", max_bytes)
+        dropped = self.writer.retain(oldest, size)
         self._stale = True
         return dropped
 
@@ -220,15 +266,13 @@ class RecordStore:
         codec: Codec = "lz4",
         segment_bytes: int = 64 << 20,
     ) -> None:
-        from tambour._errors import ArgumentError
-
         self.path = os.fspath(path)
         self.mode = mode
         if mode not in ("r", "a", "x"):
             raise ArgumentError(f"mode {mode!r}: there are r, a and x")
         make = mode == "x" or mode == "a" and not _internal.Records.is_at(self.path)
         self._own: _internal.Records | None = (
-            _internal.Records.create(self.path, codec, segment_bytes)
+            _internal.Records.create(self.path, codec, count("segment_bytes", segment_bytes))
             if make
             else _internal.Records.open(self.path)
         )
@@ -242,9 +286,7 @@ class RecordStore:
 
     def _check_writable(self) -> None:
         if self.mode == "r":
-            from tambour._errors import ArgumentError
-
-            raise ArgumentError('the record store was opened to read: open it with mode "a"')
+                raise ArgumentError('the record store was opened to read: open it with mode "a"')
 
     def categories(self) -> list[str]:
         """The names of the categories."""

@@ -52,9 +52,21 @@ class Rows:
     def __arrow_c_schema__(self) -> Any:
         return self._shape.__arrow_c_schema__()
 
-    def _take(self, take: Callable[[_internal.Stream], T]) -> T:
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """Names and types of the columns (pyarrow)."""
+        import pyarrow
+
+        return pyarrow.schema(self)
+
+    def __repr__(self) -> str:
+        return f"<tambour.Rows: {', '.join(self._shape.columns())}>"
+
+    def _take(self, take: Callable[[_internal.Stream], T], *, polars: bool = False) -> T:
         """Hands the stream to somebody who knows numbers and texts of errors only; raises the error as it was."""
         stream = self._stream()
+        if polars:
+            stream = stream.for_polars()
         try:
             return take(stream)
         except BaseException as error:
@@ -79,7 +91,15 @@ class Rows:
         """All rows as a data frame of polars."""
         import polars
 
-        return self._take(lambda stream: polars.DataFrame(stream))
+        return self._take(lambda stream: polars.DataFrame(stream), polars=True)
+
+    def _frames(self) -> Iterator[polars.DataFrame]:
+        """The rows batch by batch, as data frames of polars."""
+        import polars
+
+        stream = self._stream().for_polars()
+        while (piece := stream.next()) is not None:
+            yield polars.DataFrame(piece)
 
     def to_pandas(self, **options: Any) -> pandas.DataFrame:
         """All rows as a data frame of pandas (by pyarrow, whose options ``to_pandas`` takes).
@@ -171,10 +191,15 @@ def _to_pandas(table: pyarrow.Table, options: dict[str, Any]) -> pandas.DataFram
     table = table.cast(
         pyarrow.schema([_without_views(field, top=True) for field in table.schema])
     )
-    frame = table.to_pandas(**options)
     if "types_mapper" in options:
-        return frame
-    for place, column in enumerate(table.columns):
-        if column.null_count > 0 and column.type in nullable:
-            frame.isetitem(place, column.to_pandas(types_mapper=nullable.get))
+        return table.to_pandas(**options)
+    # Taken out first: with `self_destruct` the table is no longer there after the conversion.
+    replaced = {
+        place: column.to_pandas(types_mapper=nullable.get)
+        for place, column in enumerate(table.columns)
+        if column.null_count > 0 and column.type in nullable
+    }
+    frame = table.to_pandas(**options)
+    for place, column in replaced.items():
+        frame.isetitem(place, column)
     return frame

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from tambour import _internal, _text
+from tambour._checks import maybe
 from tambour._errors import ClosedError, TambourError, UnsupportedError
 from tambour._rows import Rows
 from tambour._typing import ArrowData, Codecs, Filter, Goal, Path
@@ -264,6 +265,10 @@ class Table:
     def __bool__(self) -> bool:
         return True
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process opens it there.
+        return Table, (self.path,)
+
     def __repr__(self) -> str:
         if self._own is None:
             return "<tambour.Table, closed>"
@@ -300,13 +305,13 @@ class Table:
 
     def scan(
         self,
-        columns: Sequence[str] | None = None,
+        columns: Sequence[str] | str | None = None,
         filter: Filter | None = None,
         limit: int | None = None,
         *,
         binary: bool = False,
     ) -> Rows:
-        """Rows: some columns, those that match, this many of them.
+        """Rows: some columns (or one), those that match, this many of them.
 
         A `filter` is a text, as it may stand in ``WHERE``, or ``(column, operator, value)``, or a list of those, which all
         have to be true, or a list of such lists, of which one has to be. Comparisons, ``IN``, ``AND``, ``OR``, ``NOT`` and
@@ -315,8 +320,11 @@ class Table:
         With `binary`, strings come as bytes: those that are not UTF-8 can be read, too.
         """
         table = self._table
+        if isinstance(columns, str):
+            columns = [columns]
         names = None if columns is None else [str(name) for name in columns]
-        return Rows(lambda: table.scan(names, filter, limit, binary))
+        most = maybe("limit", limit)
+        return Rows(lambda: table.scan(names, filter, most, binary))
 
     def sql(self, query: str, **tables: Any) -> Rows:
         """Asks a question of this table, which goes by its name, and of others: see :func:`sql`."""
@@ -383,7 +391,9 @@ class Table:
         threads: int | None = None,
     ) -> tuple[int, int]:
         """Merges the parts of each partition into one; how many parts there were, and are."""
-        return self._table.optimize(_codecs(codec), memory_bytes, threads or _threads())
+        return self._table.optimize(
+            _codecs(codec), maybe("memory_bytes", memory_bytes), maybe("threads", threads) or _threads()
+        )
 
     def recompress(self, codec: Codecs) -> tuple[int, int]:
         """Gives columns other codecs, block by block: one for all, or one for each that is named. Bytes before and after."""
@@ -450,6 +460,8 @@ def _wishes(*, codec: Codecs | None, **given: Any) -> dict[str, Any]:
         **given,
         "codecs": _codecs(codec),
     }
+    for key, least in (("rows_per_part", 1), ("memory_bytes", 0), ("threads", 0)):
+        wishes[key] = maybe(key, wishes[key], least)
     for key in ("order_by", "primary_key", "partition_by"):
         if wishes[key] is not None and not isinstance(wishes[key], str):
             wishes[key] = ", ".join(wishes[key])
@@ -616,7 +628,8 @@ def sql(
     if not _internal.has_sql:
         raise UnsupportedError("this build of tambour has no SQL")
     named = [(name, _queried(what)) for name, what in tables.items()]
-    return Rows(lambda: _internal.sql(query, [(n, w()) for n, w in named], threads, memory_bytes))
+    most, memory = maybe("threads", threads, 1), maybe("memory_bytes", memory_bytes)
+    return Rows(lambda: _internal.sql(query, [(n, w()) for n, w in named], most, memory))
 
 
 def _queried(what: Any) -> Callable[[], Any]:
@@ -628,7 +641,13 @@ def _queried(what: Any) -> Callable[[], Any]:
         own = what._table
         return lambda: own
     view = getattr(what, "_queried", None)
-    return view if view is not None else lambda: what
+    if view is not None:
+        return view  # type: ignore[no-any-return]
+    if hasattr(what, "read_next_batch") or hasattr(what, "__next__"):
+        # A reader is used up once it was read, and the rows of a result can be read again.
+        kept = _internal.collect(what)
+        return lambda: kept
+    return lambda: what
 
 
 def scan_polars(table: Table | Path) -> polars.LazyFrame:
@@ -679,4 +698,4 @@ def advise(
     """
     files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     names = [os.fspath(path) for path in files]
-    return Advice(_internal.advise(names, goal, server, threads or _threads()))
+    return Advice(_internal.advise(names, goal, server, maybe("threads", threads) or _threads()))

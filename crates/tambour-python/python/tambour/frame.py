@@ -16,6 +16,7 @@ import os
 from typing import Any, BinaryIO, Literal, cast
 
 from tambour import _internal
+from tambour._checks import count, maybe
 from tambour._codecs import Format, compress, decompress
 from tambour._errors import ArgumentError
 from tambour._typing import Path
@@ -66,8 +67,8 @@ class FrameFile(io.RawIOBase):
                     "format": format or "lz4",
                     "codec": codec,
                     "level": level,
-                    "block_bytes": block_bytes,
-                    "threads": threads,
+                    "block_bytes": maybe("block_bytes", block_bytes),
+                    "threads": count("threads", threads),
                     "dictionary": dictionary,
                     "linked": linked,
                     "block_checksums": block_checksums,

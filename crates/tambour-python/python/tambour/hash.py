@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from tambour import _internal
+from tambour._checks import count
 from tambour._columns import like, prepared
 
 __all__ = ["city64", "city128", "crc32c", "sip64", "xxh3_64", "xxh3_128", "xxh32", "xxh64"]
@@ -26,8 +27,13 @@ def _hash(name: str, keys: Any, seed: int, dtype: str) -> Any:
     if isinstance(keys, str):
         keys = keys.encode()
     if isinstance(keys, (bytes, bytearray, memoryview)):
-        return _internal.hash_key(name, keys, seed)
-    return like(keys, _internal.hash_column(name, prepared(keys), seed), dtype)
+        return _internal.hash_key(name, keys, _seed(seed))
+    hashed = _internal.hash_column(name, prepared(keys), _seed(seed))
+    return like(keys, hashed, dtype)
+
+
+def _seed(seed: int) -> int:
+    return count("seed", seed, 0, (1 << 64) - 1)
 
 
 def xxh32(keys: Any, seed: int = 0) -> Any:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from tambour import _internal
+from tambour._checks import maybe
 from tambour._columns import prepared
 from tambour._typing import Buffer
 
@@ -39,8 +40,8 @@ def decode(
     dtype: Dtype = "uint64",
     layout: Layout = "leb128",
 ) -> numpy.ndarray[Any, Any]:
-    """Decodes numbers into an array of NumPy: `count` of them, or of ``leb128`` all that there are. With a sign
-    (``int32``, ``int64``) they are taken for zigzag.
+    """Decodes numbers into an array of NumPy: `count` of them, and what follows is not looked at; or of ``leb128`` all that
+    there are, of which the last must be whole. With a sign (``int32``, ``int64``) they are taken for zigzag.
 
     >>> from tambour import varint
     >>> varint.decode(varint.encode([-1, 1, -300], zigzag=True), dtype="int64")
@@ -60,4 +61,4 @@ def decode_arrow(
     layout: Layout = "leb128",
 ) -> _internal.Array:
     """The same as an Arrow array."""
-    return _internal.varint_decode(data, count, dtype, layout)[0]
+    return _internal.varint_decode(data, maybe("count", count), dtype, layout)[0]

@@ -4,6 +4,7 @@ use super::export::export_data;
 use super::import::{import_array, import_batch};
 use super::schema::{export_field, export_schema, import_field, import_schema};
 use super::stream::{Batches, Ended, Taken, export_stream};
+use super::wide::{widened, widened_schema};
 use super::{ArrowArray, ArrowArrayStream, ArrowSchema, Released};
 use crate::failure::Failure;
 use arrow_data::ArrayData;
@@ -99,6 +100,11 @@ impl Handed {
 
     /// The schema of its batches.
     pub(crate) fn schema(&self) -> Result<SchemaRef, Failure> {
+        Ok(Arc::new(widened_schema(&*self.raw_schema()?)))
+    }
+
+    /// The schema as it was announced.
+    fn raw_schema(&self) -> Result<SchemaRef, Failure> {
         match self {
             Self::Stream(taken) => Ok(taken.schema()?),
             Self::Array(field, _) => {
@@ -113,16 +119,18 @@ impl Handed {
         &mut self,
         schema: &SchemaRef,
     ) -> Result<Option<RecordBatch>, Failure> {
-        match self {
-            Self::Stream(taken) => Ok(taken.next_batch(schema)?),
+        let raw = self.raw_schema()?;
+        let batch = match self {
+            Self::Stream(taken) => taken.next_batch(&raw)?,
             Self::Array(_, array) => {
                 let array = std::mem::replace(array, ArrowArray::empty());
                 if array.release().is_none() {
                     return Ok(None);
                 }
-                Ok(Some(import_batch(array, schema)?))
+                Some(import_batch(array, &raw)?)
             }
-        }
+        };
+        Ok(batch.map(|batch| widened(&batch, schema)).transpose()?)
     }
 
     /// All arrays, and their type.

@@ -2,17 +2,20 @@
 //!
 //! The structures are those of Arrow's specification ("The Arrow C data interface", "The Arrow C stream interface"). They are
 //! spelled out here since the features of the Arrow crates that have them would make another build of everything above Arrow.
-//! [`schema`] and [`export`] and [`import`] turn types and arrays, [`stream`] streams of them, [`capsule`] is Python's side.
+//! [`schema`] and [`export`] and [`import`] turn types and arrays, [`stream`] streams of them, [`conform`] keeps the batches of a
+//! stream to what it announced, [`capsule`] is Python's side.
 //!
 //! What another library hands over is believed in one point only, that its pointers lead to what its structures say. All else
 //! is checked: counts, sizes, nulls, offsets, texts, keys of dictionaries.
 
 pub(crate) mod capsule;
+pub(crate) mod conform;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod metadata;
 pub(crate) mod schema;
 pub(crate) mod stream;
+pub(crate) mod wide;
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;

@@ -1,7 +1,7 @@
 //! Arrow types as texts of the C data interface, and back.
 
 use super::{
-    ArrowSchema, FLAG_NULLABLE, FLAG_ORDERED, FLAG_SORTED, Released as _, children, metadata,
+    ArrowSchema, FLAG_NULLABLE, FLAG_ORDERED, FLAG_SORTED, Released as _, children, metadata, wide,
 };
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
@@ -65,13 +65,18 @@ pub(crate) fn export_field(field: &Field) -> Result<ArrowSchema, ArrowError> {
         .iter()
         .map(|child| export_field(child).map(Box::new))
         .collect::<Result<_, _>>()?;
+    // Inside of this crate only: others are told by the format.
+    let format = match wide::format_of(field) {
+        Some(format) => format.to_owned(),
+        None => format_of(shown)?,
+    };
     let c_string = |text: &str| {
         CString::new(text).map_err(|_| {
             ArrowError::CDataInterface(format!("the name {text:?} has a zero byte in it"))
         })
     };
     let mut held = Box::new(Held {
-        format: c_string(&format_of(shown)?)?,
+        format: c_string(&format)?,
         name: c_string(field.name())?,
         metadata: metadata::packed(field.metadata()),
         pointers: Vec::new(),
@@ -211,6 +216,9 @@ pub(crate) fn import_field(raw: &ArrowSchema, depth: usize) -> Result<Field, Arr
         .into_iter()
         .map(|child| import_field(child, depth + 1).map(Arc::new))
         .collect::<Result<_, _>>()?;
+    if depth <= 1 && wide::is_format(&format) {
+        return Ok(wide::field(&name, &format, raw.flags & FLAG_NULLABLE != 0));
+    }
     let shown = type_of(&format, inside, raw.flags).ok_or_else(|| {
         ArrowError::NotYetImplemented(format!("column {name:?} has the Arrow format {format:?}"))
     })?;

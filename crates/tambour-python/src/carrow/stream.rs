@@ -1,5 +1,6 @@
 //! Streams of batches: ours for others, and those of others for us.
 
+use super::conform::conform;
 use super::export::export_batch;
 use super::import::{import_array, import_batch};
 use super::schema::{export_schema, import_field, lies};
@@ -23,6 +24,9 @@ pub(crate) type Ended = Arc<Mutex<Option<Failure>>>;
 const EINTR: c_int = 4;
 const EIO: c_int = 5;
 const EINVAL: c_int = 22;
+
+/// The function of a stream that gives its next array.
+type GetNext = unsafe extern "C" fn(*mut ArrowArrayStream, *mut ArrowArray) -> c_int;
 
 /// A stream of ours.
 struct Given {
@@ -109,7 +113,11 @@ impl Given {
         }
         let Some(batches) = &mut self.batches else { return Ok(None) };
         work::check_signals()?;
-        match work::guarded(|| batches.next().transpose()) {
+        let schema = &self.schema;
+        let next = work::guarded(|| {
+            batches.next().transpose()?.map(|batch| conform(batch, schema)).transpose()
+        });
+        match next {
             Ok(Some(batch)) => Ok(Some(batch)),
             Ok(None) => {
                 self.batches = None;
@@ -173,33 +181,44 @@ impl Taken {
     }
 
     /// The next structure.
-    fn raw(&mut self) -> Result<Option<ArrowArray>, ArrowError> {
-        let Some(get_next) = self.stream.get_next.filter(|_| self.stream.release().is_some())
-        else {
-            return Err(lies("the stream was released".to_owned()));
+    fn raw(&mut self) -> Result<Option<ArrowArray>, Failure> {
+        let Some(next) = self.stream.get_next.filter(|_| self.stream.release().is_some()) else {
+            return Err(lies("the stream was released".to_owned()).into());
         };
         let mut raw = ArrowArray::empty();
         // SAFETY: the stream is not released, and there is room for its array.
-        let code = unsafe { get_next(&raw mut self.stream, &raw mut raw) };
+        let code = unsafe { next(&raw mut self.stream, &raw mut raw) };
         if code != 0 {
-            return Err(last_error(&mut self.stream, code));
+            return Err(match self.own_error(next) {
+                Some(failure) => failure,
+                None => last_error(&mut self.stream, code).into(),
+            });
         }
         Ok(raw.release().is_some().then_some(raw))
     }
 
+    /// What ended a stream that is one of ours, with all that is known of it.
+    fn own_error(&mut self, next: GetNext) -> Option<Failure> {
+        if !ptr::fn_addr_eq(next, get_next as GetNext) {
+            return None;
+        }
+        let given = given(&raw mut self.stream)?;
+        given.ended.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// The next array.
-    pub(crate) fn next_array(&mut self) -> Result<Option<ArrayData>, ArrowError> {
+    pub(crate) fn next_array(&mut self) -> Result<Option<ArrayData>, Failure> {
         let Some(raw) = self.raw()? else { return Ok(None) };
-        import_array(raw, self.field.data_type()).map(Some)
+        Ok(Some(import_array(raw, self.field.data_type())?))
     }
 
     /// The next batch.
     pub(crate) fn next_batch(
         &mut self,
         schema: &SchemaRef,
-    ) -> Result<Option<RecordBatch>, ArrowError> {
+    ) -> Result<Option<RecordBatch>, Failure> {
         let Some(raw) = self.raw()? else { return Ok(None) };
-        import_batch(raw, schema).map(Some)
+        Ok(Some(import_batch(raw, schema)?))
     }
 }
 
