@@ -359,7 +359,12 @@ impl Session {
         text: &str,
         switches: Switches,
     ) -> Result<LogicalPlan, SqlError> {
-        let planned = Box::pin(state.statement_to_plan(statement)).await;
+        let mut planned = Box::pin(state.statement_to_plan(statement.clone())).await;
+        if let Err(error) = &planned
+            && crate::records::widen(state, error).await?
+        {
+            planned = Box::pin(state.statement_to_plan(statement)).await;
+        }
         let planned = planned.map_err(|error| self.explained(error, text))?;
         let is_merged = switches.merged == Some(true);
         let planned = if is_merged { self.everywhere(planned)? } else { planned };

@@ -1,29 +1,34 @@
 //! A log of records as a table: JSON lines with a schema on read.
 //!
 //! Each record is a row. `_id`, `_time` and `_record` are what the store knows of it; the other columns are the fields of
-//! JSON objects, with types taken from a sample. Only the fields that a query names are parsed. Segments that have no
+//! JSON objects, with types taken from a sample, and where a query names others, from all records. Only the fields that a
+//! query names are parsed; records that are no objects have none. Segments that have no
 //! wanted time, and ids that are not wanted, are not read.
 
+mod column;
 mod fields;
+mod json;
 mod rows;
+mod shape;
 mod words;
 
-use self::fields::sampled_fields;
+use self::fields::{further_fields, sampled_fields};
 use self::rows::Rows;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{Result, ScalarValue, SchemaError};
 use datafusion::datasource::{TableProvider, TableType};
 use datafusion::error::DataFusionError;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, TableProviderFilterPushDown};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
+use std::any::Any;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use tambour_part::types::Strings;
 use tambour_record::{Query, RecordError, Scanned, View};
 
@@ -40,9 +45,17 @@ enum Source {
 #[derive(Debug)]
 pub struct RecordTable {
     view: Arc<View>,
+    columns: RwLock<Columns>,
+    batch_rows: usize,
+}
+
+/// The columns as they are known.
+#[derive(Clone, Debug)]
+struct Columns {
     schema: SchemaRef,
     sources: Vec<Source>,
-    batch_rows: usize,
+    /// The fields are those of all records, and not of a sample.
+    complete: bool,
 }
 
 impl RecordTable {
@@ -72,7 +85,30 @@ impl RecordTable {
         sources.extend(fields.iter().map(|_| Source::Field));
         columns.extend(fields.iter().cloned());
         let schema = Arc::new(Schema::new(columns));
-        Ok(Self { view, schema, sources, batch_rows })
+        let columns = RwLock::new(Columns { schema, sources, complete: false });
+        Ok(Self { view, columns, batch_rows })
+    }
+
+    fn columns(&self) -> Columns {
+        self.columns.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks for fields that the sample did not have in all records; whether there are any. They come after the known ones,
+    /// so that queries which are planned already find theirs.
+    pub(crate) fn widen(&self) -> Result<bool> {
+        let known = self.columns();
+        if known.complete {
+            return Ok(false);
+        }
+        let further = further_fields(&self.view, |name| known.schema.index_of(name).is_ok())?;
+        let is_wider = !further.is_empty();
+        let mut sources = known.sources;
+        sources.extend(further.iter().map(|_| Source::Field));
+        let fields: Vec<_> = known.schema.fields().iter().cloned().chain(further).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let mut columns = self.columns.write().unwrap_or_else(PoisonError::into_inner);
+        *columns = Columns { schema, sources, complete: true };
+        Ok(is_wider)
     }
 
     /// The bounds that filters set.
@@ -90,8 +126,9 @@ impl RecordTable {
 
     /// What a filter says of the words of records, for an index.
     fn query(&self, filter: &Expr) -> Option<Query> {
-        let record = self.sources.iter().position(|source| *source == Source::Record)?;
-        words::query_of(filter, self.schema.field(record).name())
+        let Columns { schema, sources, .. } = self.columns();
+        let record = sources.iter().position(|source| *source == Source::Record)?;
+        words::query_of(filter, schema.field(record).name())
     }
 
     /// Narrows the bounds by a filter as far as it is understood; whether it is.
@@ -125,8 +162,9 @@ impl RecordTable {
     }
 
     fn compare(&self, bounds: &mut Bounds, name: &str, op: Operator, value: &ScalarValue) -> bool {
-        let Ok(index) = self.schema.index_of(name) else { return false };
-        match (self.sources[index], value) {
+        let Columns { schema, sources, .. } = self.columns();
+        let Ok(index) = schema.index_of(name) else { return false };
+        match (sources[index], value) {
             (Source::Id, ScalarValue::UInt64(Some(id))) => {
                 let wanted = range(op, *id, 0, u64::MAX, |id| id.saturating_add(1));
                 wanted.map(|wanted| meet(&mut bounds.ids, &wanted)).is_some()
@@ -143,10 +181,11 @@ impl RecordTable {
     }
 
     fn plan(&self, projection: &[usize], bounds: &Bounds, partitions: usize) -> Vec<Part> {
+        let known = self.columns();
         let schema = Arc::new(Schema::new(
-            projection.iter().map(|index| self.schema.field(*index).clone()).collect::<Vec<_>>(),
+            projection.iter().map(|index| known.schema.field(*index).clone()).collect::<Vec<_>>(),
         ));
-        let sources: Vec<Source> = projection.iter().map(|index| self.sources[*index]).collect();
+        let sources: Vec<Source> = projection.iter().map(|index| known.sources[*index]).collect();
         let part = |ids: Range<u64>| Part {
             view: Arc::clone(&self.view),
             schema: Arc::clone(&schema),
@@ -167,6 +206,31 @@ impl RecordTable {
             |k: u64| if k == partitions { end.max(start) } else { start + count / partitions * k };
         (0..partitions).map(|k| part(edge(k)..edge(k + 1))).collect()
     }
+}
+
+/// Where a column is missing, looks for it in all records of the logs of a session; whether there are further ones.
+pub(crate) async fn widen(state: &SessionState, error: &DataFusionError) -> Result<bool> {
+    let is_missing = matches!(
+        error.find_root(),
+        DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::FieldNotFound { .. })
+    );
+    let mut is_wider = false;
+    if !is_missing {
+        return Ok(false);
+    }
+    let catalogs = state.catalog_list();
+    for catalog in catalogs.catalog_names().iter().filter_map(|name| catalogs.catalog(name)) {
+        for schema in catalog.schema_names().iter().filter_map(|name| catalog.schema(name)) {
+            for name in schema.table_names() {
+                let table = schema.table(&name).await?;
+                let log = table.as_deref().and_then(|it| (it as &dyn Any).downcast_ref());
+                if let Some(log) = log {
+                    is_wider |= RecordTable::widen(log)?;
+                }
+            }
+        }
+    }
+    Ok(is_wider)
 }
 
 /// What is wanted.
@@ -209,7 +273,7 @@ fn external(error: RecordError) -> DataFusionError {
 #[async_trait]
 impl TableProvider for RecordTable {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        self.columns().schema
     }
     fn table_type(&self) -> TableType {
         TableType::Base
@@ -222,7 +286,7 @@ impl TableProvider for RecordTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let all: Vec<usize> = (0..self.schema.fields().len()).collect();
+        let all: Vec<usize> = (0..self.columns().schema.fields().len()).collect();
         let projection = projection.unwrap_or(&all);
         let bounds = self.bounds(filters);
         let parts = self.plan(projection, &bounds, state.config().target_partitions());
@@ -287,7 +351,7 @@ impl Part {
     /// Reads everything; `pass` takes a batch and says whether to go on.
     fn read(&self, mut pass: impl FnMut(RecordBatch) -> bool) -> Result<()> {
         let mut reader = self.view.reader();
-        let mut rows = Rows::new(self)?;
+        let mut rows = Rows::new(self);
         let mut outcome = Ok(());
         let mut on = true;
         let mut visit = |scanned: Scanned<'_>| {

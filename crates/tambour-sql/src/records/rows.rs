@@ -1,18 +1,15 @@
 //! Records into batches: what the store knows of them, and the parsed fields that a query names.
 
-use super::{Part, Source};
+use super::column::{Column, Misfit};
+use super::{Part, Source, json};
 use arrow::array::{
     ArrayRef, BinaryBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
     TimestampMicrosecondBuilder, UInt64Builder,
 };
-use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
-use arrow::error::ArrowError;
-use arrow::util::display::FormatOptions;
-use arrow_json::ReaderBuilder;
-use arrow_json::reader::Decoder;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tambour_record::Scanned;
 
@@ -27,47 +24,70 @@ pub(super) struct Rows {
     times: TimestampMicrosecondBuilder,
     texts: StringBuilder,
     bytes: BinaryBuilder,
-    /// Parses the fields that are wanted; `None` if none is.
-    fields: Option<Decoder>,
+    fields: Wanted,
     pub(super) count: usize,
     size: usize,
-    first: u64,
+}
+
+/// The fields that are wanted.
+struct Wanted {
+    names: Vec<String>,
+    places: HashMap<String, usize>,
+    columns: Vec<Column>,
+}
+
+impl Wanted {
+    fn of(part: &Part) -> Self {
+        let columns = part.schema.fields().iter().zip(&part.sources);
+        let fields = columns.filter(|(_, source)| **source == Source::Field);
+        let (mut names, mut columns) = (Vec::new(), Vec::new());
+        for (field, _) in fields {
+            names.push(field.name().clone());
+            columns.push(Column::new(field.data_type()));
+        }
+        let places = names.iter().cloned().zip(0..).collect();
+        Self { names, places, columns }
+    }
+
+    /// Adds those of a record. Other ones are not looked at, and a record that is no object has none.
+    fn add(&mut self, record: &[u8]) -> Result<(), Misfit> {
+        let mut found = vec![None; self.columns.len()];
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        if json::is_object(record) {
+            json::members(record, |name, value| {
+                if let Some(place) = self.places.get(&*name) {
+                    found[*place] = Some(value);
+                }
+                Ok::<(), Misfit>(())
+            })?;
+        }
+        for ((column, value), name) in self.columns.iter_mut().zip(found).zip(&self.names) {
+            let added = column.add(value);
+            added.map_err(|Misfit(what)| Misfit(format!("field {name:?} {what}")))?;
+        }
+        Ok(())
+    }
 }
 
 impl Rows {
-    pub(super) fn new(part: &Part) -> Result<Self> {
-        let columns = part.schema.fields().iter().zip(&part.sources);
-        let wanted: Vec<_> = columns
-            .filter(|(_, source)| **source == Source::Field)
-            .map(|(field, _)| parsed_field(field))
-            .collect();
-        let fields = if wanted.is_empty() {
-            None
-        } else {
-            let builder = ReaderBuilder::new(Arc::new(Schema::new(wanted)));
-            // Numbers and booleans may stand where the sample had strings.
-            let builder = builder.with_coerce_primitive(true);
-            Some(builder.with_batch_size(part.batch_rows).build_decoder()?)
-        };
-        Ok(Self {
+    pub(super) fn new(part: &Part) -> Self {
+        Self {
             schema: Arc::clone(&part.schema),
             sources: part.sources.clone(),
             ids: UInt64Builder::new(),
             times: TimestampMicrosecondBuilder::new(),
             texts: StringBuilder::new(),
             bytes: BinaryBuilder::new(),
-            fields,
+            fields: Wanted::of(part),
             count: 0,
             size: 0,
-            first: 0,
-        })
+        }
     }
 
     pub(super) fn add(&mut self, scanned: Scanned<'_>) -> Result<()> {
         let Scanned { id, time, record, .. } = scanned;
-        if self.count == 0 {
-            self.first = id;
-        }
         for (at, source) in self.sources.iter().enumerate() {
             match source {
                 Source::Id => self.ids.append_value(id),
@@ -84,15 +104,7 @@ impl Rows {
                 Source::Field => {}
             }
         }
-        if let Some(fields) = &mut self.fields {
-            let before = fields.len();
-            let parsed = fields.decode(record).map_err(|error| at_record(id, &error))?;
-            let whole = parsed == record.len() && !fields.has_partial_record();
-            if !whole || fields.len() != before + 1 {
-                let reason = "is not one JSON object; `_record` has it as it is";
-                return Err(DataFusionError::Execution(format!("record {id} {reason}")));
-            }
-        }
+        self.fields.add(record).map_err(|misfit| at_record(id, &misfit))?;
         self.count += 1;
         self.size += record.len();
         Ok(())
@@ -103,11 +115,7 @@ impl Rows {
     }
 
     pub(super) fn finish(&mut self) -> Result<RecordBatch> {
-        let parsed = match &mut self.fields {
-            Some(fields) => fields.flush().map_err(|error| at_record(self.first, &error))?,
-            None => None,
-        };
-        let mut next_field = 0;
+        let mut fields = self.fields.columns.iter_mut();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.sources.len());
         for (at, source) in self.sources.iter().enumerate() {
             columns.push(match source {
@@ -118,14 +126,10 @@ impl Rows {
                 }
                 Source::Record => Arc::new(self.texts.finish()),
                 Source::Field => {
-                    let Some(parsed) = &parsed else {
-                        return Err(DataFusionError::Internal("fields without rows".to_owned()));
-                    };
-                    next_field += 1;
-                    let (column, wanted) =
-                        (parsed.column(next_field - 1), self.schema.field(at).data_type());
-                    let whole = cast_with_options(column, wanted, &STRICT);
-                    whole.map_err(|error| at_record(self.first, &error))?
+                    let column = fields.next().map(Column::finish).transpose();
+                    let column = column.map_err(|Misfit(what)| DataFusionError::Execution(what))?;
+                    let missing = || DataFusionError::Internal("a field too many".to_owned());
+                    column.ok_or_else(missing)?
                 }
             });
         }
@@ -136,24 +140,10 @@ impl Rows {
     }
 }
 
-/// A number that is not whole in a column of whole numbers is an error.
-const STRICT: CastOptions<'_> = CastOptions { safe: false, format_options: FormatOptions::new() };
-
-/// As what a field is parsed: whole numbers as their text, since the parser would cut off fractions without a word.
-fn parsed_field(field: &FieldRef) -> FieldRef {
-    match field.data_type() {
-        DataType::Int64 | DataType::UInt64 => {
-            Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8))
-        }
-        _ => Arc::clone(field),
-    }
-}
-
-/// What the parser says, with the place.
-fn at_record(id: u64, error: &ArrowError) -> DataFusionError {
-    let reason = error.to_string();
-    let reason = reason.strip_prefix("Json error: ").unwrap_or(&reason);
+/// Why a record cannot be shown, and where it is.
+fn at_record(id: u64, Misfit(what): &Misfit) -> DataFusionError {
     DataFusionError::Execution(format!(
-        "records from {id} on: {reason}. Columns have the types of a sample; `_record` has each record as it is"
+        "record {id}: {what}. Columns have the types of a sample; `_record` has each record as it is, and \
+         JSONExtract reads it with any type"
     ))
 }

@@ -121,9 +121,10 @@ fn what_the_sample_did_not_show() {
     // A value that does not fit the type is an error that says where; the records themselves stay readable.
     let error = rows(&session_of(), &format!("SELECT ms FROM log WHERE _id = {bad}")).unwrap_err();
     assert!(error.contains("_record"), "{error}");
-    let error =
-        rows(&session_of(), &format!("SELECT ms FROM log WHERE _id = {}", bad + 1)).unwrap_err();
-    assert!(error.contains(&(bad + 1).to_string()), "{error}");
+    assert!(error.contains(&format!("record {bad}: field \"ms\" is \"soon\"")), "{error}");
+    // A record that is no object has no fields.
+    let fields = format!("SELECT ms, user FROM log WHERE _id = {}", bad + 1);
+    assert_eq!(rows(&session_of(), &fields).unwrap(), ["|"]);
     let got = rows(&session_of(), &format!("SELECT _record FROM log WHERE _id = {}", bad + 1));
     assert_eq!(got.unwrap(), ["no json"]);
 }
@@ -149,14 +150,18 @@ fn numbers_are_never_cut_or_rounded() {
 }
 
 #[test]
-fn fields_of_two_shapes_are_left_out() {
+fn fields_of_two_shapes_are_texts() {
     let directory = tempfile::tempdir().unwrap();
     let (store, writer) = writer(&directory.path().join("log"));
     let batch: Batch =
-        [&br#"{"a":1,"k":"x"}"#[..], br#"{"a":{"b":2},"k":"y"}"#].into_iter().collect();
+        [&br#"{"a":1,"k":"x","t":"x"}"#[..], br#"{"a":{"b":2},"k":"y","t":["y","z"]}"#]
+            .into_iter()
+            .collect();
     writer.append_batch(&batch).unwrap();
     let session = session(&store, &SessionOptions::default());
     assert_eq!(rows(&session, "SELECT k FROM log ORDER BY _id").unwrap(), ["x", "y"]);
+    let got = rows(&session, "SELECT * EXCEPT (_id, _time, _record) FROM log ORDER BY _id");
+    assert_eq!(got.unwrap(), ["1|x|x", r#"{"b":2}|y|["y","z"]"#]);
     assert_eq!(rows(&session, "SELECT count(*) FROM log WHERE _record LIKE '%b%'").unwrap(), ["1"]);
 }
 
@@ -178,4 +183,66 @@ fn plain_lines_have_no_fields() {
         rows(&session_of(true), "SELECT count(*) FROM log WHERE length(_record) < 3").unwrap(),
         ["1"]
     );
+}
+
+/// A log of these records.
+fn log_of(records: &[&[u8]]) -> (tempfile::TempDir, Session) {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, writer) = writer(&directory.path().join("log"));
+    let batch: Batch = records.iter().copied().collect();
+    writer.append_batch(&batch).unwrap();
+    let session = session(&store, &SessionOptions::default());
+    (directory, session)
+}
+
+#[test]
+fn large_numbers_are_exact_wherever_they_stand() {
+    let (_directory, session) = log_of(&[
+        br#"{"m":[1,18446744073709551615],"o":{"id":18446744073709551615},"n":9007199254740993,"f":1}"#,
+        br#"{"m":null,"o":{"id":9007199254740993},"n":18446744073709551615,"f":9007199254740993}"#,
+        br#"{"n":-1,"f":0.5}"#,
+        br#"{"n":123456789012345678901234567890}"#,
+    ]);
+    let got = rows(&session, "SELECT m, o.id, n, f FROM log ORDER BY _id").unwrap();
+    assert_eq!(
+        got,
+        [
+            "[1, 18446744073709551615]|18446744073709551615|9007199254740993|1",
+            "|9007199254740993|18446744073709551615|9007199254740993",
+            "||-1|0.5",
+            "||123456789012345678901234567890|",
+        ]
+    );
+}
+
+#[test]
+fn what_is_wrong_in_one_field_is_in_nobody_elses_way() {
+    for bad in [&b"{\"a\":\"\\ud83d\",\"b\":1}"[..], b"{\"a\":\"\xff\",\"b\":1}"] {
+        // Also in the first record, which decides nothing alone.
+        let (_directory, session) = log_of(&[bad, br#"{"a":"x","b":2}"#, b"plain", b"\xff"]);
+        assert_eq!(rows(&session, "SELECT sum(b), count(*) FROM log").unwrap(), ["3|4"]);
+        assert_eq!(rows(&session, "SELECT a FROM log WHERE _id > 0").unwrap(), ["x", "", ""]);
+        let error = rows(&session, "SELECT a FROM log").unwrap_err();
+        assert!(error.contains("record 0: field \"a\""), "{error}");
+    }
+    let (_directory, session) = log_of(&[br#"{"a":1}"#, br#"{"a":2"#]);
+    let error = rows(&session, "SELECT sum(a) FROM log").unwrap_err();
+    assert!(error.contains("record 1: is not JSON: it ends in the middle"), "{error}");
+}
+
+#[test]
+fn fields_outside_of_the_sample_are_found_when_they_are_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, writer) = writer(&directory.path().join("log"));
+    fill(&writer, 0..1540);
+    writer.append(br#"{"rare":[{"p":1},null],"ms":7,"Odd":"x"}"#, None).unwrap();
+    fill(&writer, 1541..4000);
+    let session = session(&store, &SessionOptions::default());
+    let planned = "SELECT count(*), max(ms) FROM log WHERE user = 'u1'";
+    let before = rows(&session, planned).unwrap();
+    let got = rows(&session, "SELECT _id, \"Odd\", rare FROM log WHERE \"Odd\" = 'x'").unwrap();
+    assert_eq!(got, ["1540|x|[{p: 1}, ]"]);
+    assert_eq!(rows(&session, planned).unwrap(), before);
+    let error = rows(&session, "SELECT rarer FROM log").unwrap_err();
+    assert!(error.contains("there is no column \"rarer\"") || error.contains("rarer"), "{error}");
 }
