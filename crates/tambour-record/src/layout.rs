@@ -242,6 +242,9 @@ impl RecordStore {
     }
 }
 
+/// The category that a store has before anybody names one.
+pub(super) const DEFAULT: &str = "default";
+
 /// Names of categories are names of directories everywhere.
 fn check_name(name: &str) -> Result<(), RecordError> {
     let good = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);

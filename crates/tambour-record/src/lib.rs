@@ -63,7 +63,7 @@ pub use error::RecordError;
 pub use layout::{MARKER, RecordStore, Settings};
 pub use reader::Reader;
 pub use retention::{Dropped, Retention};
-pub use salvage::{CutOff, Moved, Salvaged, salvage};
+pub use salvage::{CutOff, Doubtful, Moved, Salvaged, salvage};
 pub use scan::Scanned;
 pub use seal::{SealOptions, SealReport};
 pub use search::{Query, Searched};

@@ -1,5 +1,9 @@
 //! Copies what is whole of a damaged store into a new one.
 
+mod doubtful;
+
+pub use doubtful::Doubtful;
+
 use super::RecordError;
 use super::batch::Batch;
 use super::layout::{RecordStore, Settings};
@@ -31,6 +35,10 @@ pub struct Salvaged {
     pub damage: Vec<RecordError>,
     /// Which ids the copied records of each category had, and which they have.
     pub moved: Vec<(String, Vec<Moved>)>,
+    /// Records of each category that are the latest of their keys now, and were not: what replaced or deleted them is lost.
+    pub doubtful: Vec<(String, Vec<Doubtful>)>,
+    /// Whether further records with keys may be as doubtful: of something that was lost after them no key is known.
+    pub blind: bool,
 }
 
 /// A commit at the end of a file, or the end of one, of which pieces are missing.
@@ -106,6 +114,7 @@ fn salvage_category(
     category: &str,
     salvaged: &mut Salvaged,
 ) -> Result<(), RecordError> {
+    let before = std::mem::take(&mut salvaged.unknown);
     let mut view = store.view(category, &ViewOptions { memory_bytes: 0 })?;
     // Before any of its frames counts.
     let cut_off = view.slots.last().and_then(|slot| match &slot.segment {
@@ -155,8 +164,18 @@ fn salvage_category(
     if !batch.is_empty() {
         writer.append_batch(&batch)?;
     }
+    let lost = (end - first).saturating_sub(copied) + told;
     salvaged.records += copied;
-    salvaged.lost += (end - first).saturating_sub(copied) + told;
+    salvaged.lost += lost;
+    let is_open = told > 0 || salvaged.unknown;
+    if lost > 0 || is_open {
+        let (found, blind) = doubtful::find(&view, &mut reader, &runs, is_open)?;
+        salvaged.blind |= blind;
+        if !found.is_empty() {
+            salvaged.doubtful.push((category.to_owned(), found));
+        }
+    }
+    salvaged.unknown |= before;
     salvaged.moved.push((category.to_owned(), runs));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::RecordError;
 use super::dictionary::Dictionary;
 use super::keys::{Joined, Outdated};
-use super::layout::{FileKind, RecordStore, file_name, segment_files, settled_files};
+use super::layout::{DEFAULT, FileKind, RecordStore, file_name, segment_files, settled_files};
 use super::memory::Budget;
 use super::next;
 use super::open::OpenSegment;
@@ -95,7 +95,16 @@ impl View {
 
     /// The category as it is now; what has not changed is taken over.
     pub fn refresh(&self) -> Result<Self, RecordError> {
-        Self::build(&self.store, &self.category, self.budget.clone(), &self.slots)
+        match Self::build(&self.store, &self.category, self.budget.clone(), &self.slots) {
+            // It was not there before, either.
+            Err(RecordError::NoCategory { .. }) if self.slots.is_empty() => Ok(Self::empty(
+                &self.store,
+                &self.category,
+                self.directory.clone(),
+                self.budget.clone(),
+            )),
+            built => built,
+        }
     }
 
     fn build(
@@ -106,6 +115,10 @@ impl View {
     ) -> Result<Self, RecordError> {
         let directory = store.directory(category)?;
         if !store.storage.exists(&directory).map_err(RecordError::file("look for", &directory))? {
+            // A store that was just made has nothing, which is no error.
+            if category == DEFAULT && store.categories()?.is_empty() {
+                return Ok(Self::empty(store, category, directory, budget));
+            }
             return Err(RecordError::NoCategory { name: category.to_owned() });
         }
         let mut attempt = 0;
@@ -119,6 +132,14 @@ impl View {
         let (store, category) = (store.clone(), category.to_owned());
         let (outdated, joined) = (OnceLock::new(), Joined::default());
         Ok(Self { store, category, directory, slots, budget, listed, outdated, joined })
+    }
+
+    /// A category that nobody has written to.
+    fn empty(store: &RecordStore, category: &str, directory: PathBuf, budget: Budget) -> Self {
+        let (store, category) = (store.clone(), category.to_owned());
+        let (outdated, joined) = (OnceLock::new(), Joined::default());
+        let (slots, listed) = (Vec::new(), Vec::new());
+        Self { store, category, directory, slots, budget, listed, outdated, joined }
     }
 
     /// Whether anything was appended, sealed or dropped since this view was opened: whether [`View::refresh`] would show it.
@@ -139,7 +160,14 @@ impl View {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn has_changed(&self) -> Result<bool, RecordError> {
-        Ok(segment_files(&*self.store.storage, &self.directory)? != self.listed)
+        match segment_files(&*self.store.storage, &self.directory) {
+            Err(RecordError::File { cause, .. })
+                if self.listed.is_empty() && cause.kind() == std::io::ErrorKind::NotFound =>
+            {
+                Ok(false)
+            }
+            files => Ok(files? != self.listed),
+        }
     }
 
     /// The dictionary of the segment that holds a record; an empty one where it has none.

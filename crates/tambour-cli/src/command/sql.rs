@@ -310,7 +310,11 @@ fn register_records(session: &Session, name: Option<&str>, path: &Path) -> anyho
     let store = RecordStore::open(&storage::disk(), path)?;
     let own = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let name = name.unwrap_or(&own);
-    let categories = store.categories()?;
+    let mut categories = store.categories()?;
+    if categories.is_empty() {
+        // One that was just made is a table without rows.
+        categories.push("default".to_owned());
+    }
     for category in &categories {
         let view = Arc::new(store.view(category, &ViewOptions::default())?);
         if categories.len() == 1 || category == "default" {

@@ -59,8 +59,8 @@ impl Reader {
         Ok(latest)
     }
 
-    /// Ids of all records with a key since it was deleted last, oldest first. [`Writer::compact`](super::Writer::compact)
-    /// reclaims all but the last.
+    /// Ids of all records with a key that are still there, oldest first, also of those from before it was deleted.
+    /// [`Writer::compact`](super::Writer::compact) reclaims what was updated or deleted.
     ///
     /// ```
     /// # use std::ops::ControlFlow;
@@ -79,10 +79,9 @@ impl Reader {
     pub fn versions(&mut self, key: &[u8]) -> Result<Vec<u64>, RecordError> {
         let mut ids = Vec::new();
         self.each_version(key, |id, entry, _| {
-            if entry.state != State::Record {
-                return ControlFlow::Break(());
+            if entry.state == State::Record {
+                ids.push(id);
             }
-            ids.push(id);
             ControlFlow::Continue(())
         })?;
         ids.reverse();

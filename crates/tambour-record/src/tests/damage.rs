@@ -250,3 +250,79 @@ fn every_truncation_is_found_and_a_reopened_log_goes_on() {
     }
     assert_eq!(ends.into_iter().collect::<Vec<_>>(), [0, 50]);
 }
+
+/// One key is updated, one deleted, one neither; each change is in a segment of its own, of which a group is lost.
+#[test]
+fn records_that_come_back_are_named() {
+    let memory = super::disk();
+    let storage = dynamic(&memory);
+    let store = RecordStore::create(&storage, Path::new(PATH), &super::settings()).unwrap();
+    let writer = store.writer("default").unwrap();
+    for key in ["updated", "deleted", "other"] {
+        writer.put_keyed(key.as_bytes(), b"old", None).unwrap();
+    }
+    writer.seal(&super::options(1), true).unwrap();
+    let first = writer.put_keyed(b"updated", b"the new record", None).unwrap();
+    writer.put_keyed(b"beside", b"new", None).unwrap();
+    writer.delete(b"deleted").unwrap();
+    let end = writer.end();
+    writer.seal(&super::options(1), true).unwrap();
+    drop(writer);
+    let saved = |storage: &Arc<dyn Storage>| {
+        salvage(storage, Path::new(PATH), Path::new("logs/saved")).unwrap()
+    };
+    let whole = saved(&dynamic(&memory.crash(Fate::Kept)));
+    assert!(whole.doubtful.is_empty() && !whole.blind, "{whole:?}");
+    let path = Path::new(PATH).join(format!("default/{first:020}.sealed"));
+    let contents = memory.read(&path, u64::MAX).unwrap();
+    let (mut named, mut blind) = (std::collections::BTreeSet::new(), 0);
+    for at in 0..contents.len() {
+        let other = memory.crash(Fate::Kept);
+        let mut contents = contents.clone();
+        contents[at] ^= 1;
+        other.put(&path, &contents);
+        let storage = dynamic(&other);
+        let salvaged = saved(&storage);
+        if salvaged.lost == 0 {
+            assert!(salvaged.doubtful.is_empty() && !salvaged.blind, "{at}");
+            continue;
+        }
+        if salvaged.blind {
+            blind += 1;
+            continue;
+        }
+        // Nothing but what was lost: each older record of it is named.
+        let copy = RecordStore::open(&storage, Path::new("logs/saved")).unwrap();
+        let view = copy.view("default", &ViewOptions::default()).unwrap();
+        let mut reader = Arc::new(view).reader();
+        let found: Vec<_> = salvaged.doubtful.iter().flat_map(|it| it.1.iter()).collect();
+        for (key, now) in [("updated", &b"the new record"[..]), ("deleted", b""), ("other", b"old")]
+        {
+            let got = reader.get_by_key(key.as_bytes()).unwrap().unwrap_or_default();
+            let is_named = found.iter().any(|it| it.key == key.as_bytes());
+            assert_eq!(got != now, is_named, "{at} {key}");
+        }
+        for doubtful in found {
+            assert!(doubtful.lost >= first && doubtful.lost < end && doubtful.old < first);
+            assert_eq!(reader.get(doubtful.new).unwrap(), b"old");
+            named.insert(doubtful.key.clone());
+        }
+    }
+    assert_eq!(named.len(), 2, "{named:?}");
+    println!("{blind} flips lost the index, too");
+}
+
+#[test]
+fn a_store_that_was_just_made_is_read_as_an_empty_one() {
+    let memory = super::disk();
+    let storage = dynamic(&memory);
+    let store = RecordStore::create(&storage, Path::new(PATH), &super::settings()).unwrap();
+    let view = store.view("default", &ViewOptions::default()).unwrap();
+    assert_eq!((view.ids(), view.has_changed().unwrap()), (0..0, false));
+    assert_eq!(view.refresh().unwrap().ids(), 0..0);
+    let other = store.view("other", &ViewOptions::default());
+    assert!(matches!(other, Err(RecordError::NoCategory { .. })));
+    store.writer("default").unwrap().append(b"first", None).unwrap();
+    assert!(view.has_changed().unwrap());
+    assert_eq!(view.refresh().unwrap().ids(), 0..1);
+}

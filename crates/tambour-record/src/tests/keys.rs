@@ -74,7 +74,7 @@ impl Model {
             for (id, (other, record)) in self.log.iter().enumerate() {
                 let id = id as u64;
                 if other.as_ref() == Some(key) && id >= first && !self.reclaimed.contains(&id) {
-                    if record.is_some() { versions.push(id) } else { versions.clear() }
+                    versions.extend(record.is_some().then_some(id));
                 }
             }
             assert_eq!(reader.versions(key).unwrap(), versions);

@@ -7,8 +7,8 @@ use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
 use tambour::record::{
-    Codec, CutOff, Group, LZ4_DICTIONARY_BYTES_MAX, Retention, SealOptions, SealReport, Writer,
-    salvage as save,
+    Codec, CutOff, Doubtful, Group, LZ4_DICTIONARY_BYTES_MAX, Retention, Salvaged, SealOptions,
+    SealReport, Writer, salvage as save,
 };
 use tambour::storage;
 use tambour_report::clock::thread_seconds;
@@ -86,11 +86,24 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
                 })
             })
             .collect();
+        let doubtful: Vec<_> = doubtful(&saved)
+            .map(|(category, record)| {
+                json!({
+                    "category": category,
+                    "key": String::from_utf8_lossy(&record.key),
+                    "id": record.new,
+                    "old_id": record.old,
+                    "lost_id": record.lost,
+                })
+            })
+            .collect();
         stdout::json(&json!({
             "schema": "tambour/records-salvage/1",
             "records": saved.records,
             "lost": saved.lost,
             "unknown": saved.unknown,
+            "doubtful": doubtful,
+            "doubtful_unknown": saved.blind,
             "damage": damage,
             "cut": cut,
         }))?;
@@ -107,6 +120,16 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
             };
             writeln!(lines, "{}{rest}", cut_off(cut))?;
         }
+        for (category, record) in doubtful(&saved) {
+            writeln!(
+                lines,
+                "{category}: key {:?} has record {} again, which was {}: record {}, which is lost, replaced or deleted it",
+                String::from_utf8_lossy(&record.key),
+                record.new,
+                record.old,
+                record.lost,
+            )?;
+        }
         lines.flush()?;
     }
     let records = quantity::counted(saved.records, "record", "records");
@@ -116,12 +139,32 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
         ""
     };
     let (target, lost) = (arguments.to.display(), saved.lost);
-    let summary = format!("{target}: {records} saved, {lost} lost{unknown}");
+    let summary = format!("{target}: {records} saved, {lost} lost{unknown}{}", outdated(&saved));
     if lost == 0 && !saved.unknown {
         console.note(summary);
         return Ok(());
     }
     Err(Failure::Listed { summary, exit: Exit::Partial }.into())
+}
+
+/// Records that are the latest of their keys again.
+fn doubtful(saved: &Salvaged) -> impl Iterator<Item = (&str, &Doubtful)> {
+    let each = saved.doubtful.iter();
+    each.flat_map(|(category, records)| records.iter().map(move |it| (category.as_str(), it)))
+}
+
+/// Says that keys may have older records than they had.
+fn outdated(saved: &Salvaged) -> String {
+    let records = doubtful(saved).count() as u64;
+    let known = quantity::counted(records, "key has", "keys have");
+    let untold =
+        "what was lost may have replaced or deleted records of other keys, and nothing tells which";
+    match (records, saved.blind) {
+        (0, false) => String::new(),
+        (0, true) => format!("; {untold}"),
+        (_, false) => format!("; {known} an older record again"),
+        (_, true) => format!("; {known} an older record again, and {untold}"),
+    }
 }
 
 /// Says what a writer found wrong when it took over.

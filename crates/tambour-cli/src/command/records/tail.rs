@@ -7,13 +7,12 @@ use std::io::Write;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Duration;
-use tambour::record::{Reader, RecordError, ViewOptions};
+use tambour::record::{Reader, RecordError, State, ViewOptions};
 
 pub(super) fn run(arguments: &TailArguments) -> anyhow::Result<()> {
     let interval = Duration::from_millis(u64::from(arguments.interval));
     let mut reader = first_reader(arguments, interval)?;
-    let ids = reader.view().ids();
-    let mut next = ids.end.saturating_sub(arguments.lines).max(ids.start);
+    let mut next = first_of(&mut reader, arguments.lines)?;
     loop {
         let ids = reader.view().ids();
         // What retention drops meanwhile is gone.
@@ -44,9 +43,38 @@ fn first_reader(arguments: &TailArguments, interval: Duration) -> anyhow::Result
     }
 }
 
+/// The id from which on there are so many records, whether or not they were updated or deleted since. Deletions, and what was
+/// reclaimed, are none.
+fn first_of(reader: &mut Reader, lines: u64) -> anyhow::Result<u64> {
+    let ids = reader.view().ids();
+    let mut window = lines;
+    loop {
+        let start = ids.end.saturating_sub(window).max(ids.start);
+        let mut records = Vec::new();
+        reader.scan_all(start..ids.end, |scanned| {
+            if scanned.state == State::Record {
+                records.push(scanned.id);
+            }
+            ControlFlow::Continue(())
+        })?;
+        let surplus = (records.len() as u64).checked_sub(lines);
+        if let Some(first) = surplus.and_then(|at| records.get(usize::try_from(at).ok()?)) {
+            return Ok(*first);
+        }
+        if start == ids.start || lines == 0 {
+            return Ok(start);
+        }
+        window = window.saturating_mul(2);
+    }
+}
+
 fn write(reader: &mut Reader, ids: Range<u64>, arguments: &TailArguments) -> anyhow::Result<()> {
     let (mut target, mut result) = (stdout::data(), Ok(()));
-    reader.scan(ids, |scanned| {
+    // All of them: who follows a log sees what was appended, also what is updated before the next look.
+    reader.scan_all(ids, |scanned| {
+        if scanned.state != State::Record {
+            return ControlFlow::Continue(());
+        }
         result = format::write(&mut target, arguments.format, scanned.record);
         if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
