@@ -294,7 +294,7 @@ impl FileError {
     /// Where it happened, as far as it is known; rows count from 1, a header not counted.
     pub fn place(&self) -> Option<Place> {
         let mut place = self.spot()?;
-        // What a program hands over has a name for messages, and is no file.
+        // What a program hands over has a name for messages, which names no file.
         if place.path == Path::new(crate::handed::NAME) {
             place.path = PathBuf::new();
         }

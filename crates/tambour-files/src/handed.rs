@@ -222,7 +222,11 @@ fn zones_exist(column: &Column, data_type: &DataType) -> Result<(), FileError> {
 mod tests {
     use super::{Handed, Survey};
     use crate::FileError;
-    use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch};
+    use arrow_array::cast::AsArray;
+    use arrow_array::{
+        Array, ArrayRef, BinaryArray, Float32Array, Float64Array, Int32Array, Int64Array,
+        RecordBatch,
+    };
     use std::sync::Arc;
     use tambour_part::types::Column;
 
@@ -266,6 +270,50 @@ mod tests {
         assert_eq!(handed.batch(&rows).unwrap().column(0).as_ref(), &Int32Array::from(vec![None]));
         let missing = Handed::with_columns(&rows.schema(), &[column("Int32")], true);
         assert!(matches!(missing, Err(FileError::MissingColumn { .. })));
+    }
+
+    fn one(column: ArrayRef) -> RecordBatch {
+        RecordBatch::try_from_iter_with_nullable([("n", column, true)]).unwrap()
+    }
+
+    fn stored(kind: &str, rows: &RecordBatch) -> Result<RecordBatch, FileError> {
+        let columns = [Column { name: "n".to_owned(), data_type: kind.parse().unwrap() }];
+        Handed::stored(&rows.schema(), &columns, false).unwrap().batch(rows)
+    }
+
+    #[test]
+    fn finite_numbers_stay_finite() {
+        let rows = |values: Vec<f64>| one(Arc::new(Float64Array::from(values)));
+        let kept = stored("Float32", &rows(vec![f64::INFINITY, 0.1])).unwrap();
+        assert_eq!(kept.column(0).as_ref(), &Float32Array::from(vec![f32::INFINITY, 0.1]));
+        let FileError::Value { spot, value, .. } =
+            stored("Nullable(Float32)", &rows(vec![1.0, -1e300])).unwrap_err()
+        else {
+            panic!("another error")
+        };
+        assert_eq!((spot.row, value.as_str()), (2, "-1e300"));
+    }
+
+    #[test]
+    fn strings_are_bytes() {
+        let rows = one(Arc::new(BinaryArray::from(vec![&b"\xff"[..], b"a"])));
+        assert_eq!(stored("String", &rows).unwrap().column(0).as_binary_view().value(0), b"\xff");
+        let columns = [Column { name: "n".to_owned(), data_type: "String".parse().unwrap() }];
+        let as_text = Handed::with_columns(&rows.schema(), &columns, false).unwrap().batch(&rows);
+        assert!(matches!(as_text, Err(FileError::Utf8 { .. })));
+    }
+
+    #[test]
+    fn raw_bytes_are_values() {
+        let raw: [u8; 16] = std::array::from_fn(|index| index as u8);
+        let rows = |values: Vec<Option<&[u8]>>| one(Arc::new(BinaryArray::from(values)));
+        let made = stored("Nullable(UUID)", &rows(vec![Some(&raw), None])).unwrap();
+        assert_eq!(made.column(0).as_fixed_size_binary().value(0), raw);
+        assert!(made.column(0).is_null(1));
+        // Sixteen characters of an address, and fifteen bytes of nothing.
+        let text = stored("IPv6", &rows(vec![Some(b"2001:db8:1:2::12")])).unwrap();
+        assert_eq!(text.column(0).as_fixed_size_binary().value(0)[..4], [0x20, 1, 0xd, 0xb8]);
+        assert!(stored("UUID", &rows(vec![Some(&raw[1..])])).is_err());
     }
 
     #[test]

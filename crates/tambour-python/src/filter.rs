@@ -179,7 +179,7 @@ fn without_zeros(time: &str) -> &str {
 }
 
 fn not_a_time() -> Failure {
-    argument("NaT is no moment: compare with None, which finds what is missing")
+    argument("NaT is not a moment: compare with None, which finds what is missing")
 }
 
 fn float(number: f64) -> PyResult<Literal> {

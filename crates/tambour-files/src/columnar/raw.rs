@@ -24,7 +24,7 @@ fn is_bytes(data_type: &Arrow) -> bool {
     matches!(data_type, Arrow::Binary | Arrow::LargeBinary | Arrow::BinaryView)
 }
 
-/// The values of a column of bytes, if each of them has the width of the type and one at least is no text that the type reads:
+/// The values of a column of bytes, if each of them has the width of the type and not all of them are texts that the type reads:
 /// sixteen characters may be an address.
 pub(super) fn values(array: &ArrayRef, scalar: &DataType) -> Result<Option<ArrayRef>, Misfit> {
     let Some(width) = width(scalar).filter(|_| is_bytes(array.data_type())) else {

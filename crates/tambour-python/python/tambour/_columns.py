@@ -42,14 +42,14 @@ def moment(time: Any) -> int:
     """A moment as microseconds since 1970; a whole number is taken for that. Without a zone, it is of UTC."""
     if isinstance(time, datetime.datetime):
         if time != time:
-            raise ArgumentError("NaT is no time")
+            raise ArgumentError("NaT is not a time")
         aware = time if time.tzinfo is not None else time.replace(tzinfo=datetime.timezone.utc)
         return (aware - _EPOCH) // _MICROSECOND
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(time, numpy.datetime64):
         [ticks] = _ticks(numpy, time.reshape(1))
         if ticks is None:
-            raise ArgumentError("NaT is no time")
+            raise ArgumentError("NaT is not a time")
         return int(ticks)
     try:
         return operator.index(time)
