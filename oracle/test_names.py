@@ -53,6 +53,7 @@ FORMS = [
     "SELECT arrayMap(x -> (x, 1), [1]), arrayMap((i, j) -> i + y, [1], [2]), arraySum(x -> x * 2, [1]), arrayMap(k -> 'a', [1]) FROM a",
     "SELECT [], [x, y], [1, x], [[1], [2]], ['a'], (x, 1), ((1, 2), 3), map('a', x), array(1, 2), tuple(1, 2), tuple(x) FROM a",
     r"SELECT NULL, true, FALSE, 'it''s', 'a\tb\\', 1.0, 1e3, .5, 100., 1e-10, 1e22, 0.1, inf, nan, NaN, INF, -inf, 0xFF, 0b11, 1_000, 007",
+    r'SELECT 1 AS `a\`b`, `a``b` + 1, 2 AS "c\"d", "c""d" + 1, 3 AS `e\nf`, 4 AS `g\x41h`, 5 AS `i\qj`, 6 AS `k\\l` ',
     "SELECT 1e15, 1e16, 1e21, 123456789.0, 1e-5, 1e-7, 0.0001, 0.00001234, 3.14159265358979, 1E5, 18446744073709551615",
     "SELECT arrayJoin([1, 2]) + 1, arrayJoin([1]) AS j, j + 1",
     "SELECT *, x + 1 FROM a",

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 /// The tokens of a statement.
 pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
-    let sql = comments(sql);
+    let sql = comments_and_quotes(sql);
     let mut tokens = Tokenizer::new(&super::grammar::Grammar, &sql)
         .with_unescape(false)
         .tokenize_with_location()
@@ -48,9 +48,10 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     Ok(tokens)
 }
 
-/// Comments that begin with `# ` or `#!` begin with `--` for the parser.
-fn comments(sql: &str) -> Cow<'_, str> {
-    if !sql.contains('#') {
+/// Comments that begin with `# ` or `#!` begin with `--` for the tokenizer, and the quote of a name is written twice inside of
+/// it, not after a backslash.
+fn comments_and_quotes(sql: &str) -> Cow<'_, str> {
+    if !sql.contains('#') && !sql.contains("\\`") && !sql.contains("\\\"") {
         return Cow::Borrowed(sql);
     }
     let mut text = sql.to_owned();
@@ -59,8 +60,12 @@ fn comments(sql: &str) -> Cow<'_, str> {
         let first = rest.chars().next().unwrap_or_default();
         let mut length = first.len_utf8();
         match quote {
-            Some(_) if first == '\\' => {
-                length += rest.chars().nth(1).map_or(0, char::len_utf8);
+            Some(end) if first == '\\' => {
+                let escaped = rest.chars().nth(1);
+                length += escaped.map_or(0, char::len_utf8);
+                if end != '\'' && escaped == Some(end) {
+                    text.replace_range(at..=at, &end.to_string());
+                }
             }
             Some(end) if first == end => quote = None,
             Some(_) => {}
@@ -171,11 +176,9 @@ fn replacement(tokens: &[TokenWithSpan]) -> Result<Option<(Token, usize)>, Diale
             Some((Token::SingleQuotedString(text_of_digits(digits, 2)?), 2))
         }
         (Token::Word(Word { value, quote_style: Some(quote), .. }), _)
-            if value.contains(*quote) =>
+            if value.contains([*quote, '\\']) =>
         {
-            // A quote inside is written twice.
-            let value = value.replace(&format!("{quote}{quote}"), &quote.to_string());
-            Some((Token::make_word(&value, Some(*quote)), 1))
+            Some((Token::make_word(&unescaped(value, *quote)?, Some(*quote)), 1))
         }
         (Token::SingleQuotedString(raw), _) => {
             Some((Token::SingleQuotedString(unescaped(raw, '\'')?), 1))
@@ -403,7 +406,7 @@ mod tests {
     fn comments_begin_with_a_number_sign() {
         let text = "SELECT '# a' # b 'c\n, `#!` #! d\n-- # e\n/* # */ #f";
         let expected = "SELECT '# a' --b 'c\n, `#!` -- d\n-- # e\n/* # */ #f";
-        assert_eq!(comments(text), expected);
+        assert_eq!(comments_and_quotes(text), expected);
     }
 
     #[test]

@@ -56,6 +56,14 @@ pub(super) fn in_one_unit(
 
 /// The ticks of a time that is computed of constants.
 pub(super) fn constant_tick(expr: &Expr) -> Option<i64> {
+    match constant(expr)?.cast_to(&ArrowType::Int64).ok()? {
+        ScalarValue::Int64(tick) => tick,
+        _ => None,
+    }
+}
+
+/// What is computed of constants.
+pub(super) fn constant(expr: &Expr) -> Option<ScalarValue> {
     if expr.is_volatile() || expr.any_column_refs() || expr.contains_outer() {
         return None;
     }
@@ -65,13 +73,9 @@ pub(super) fn constant_tick(expr: &Expr) -> Option<i64> {
     let row = RecordBatchOptions::new().with_row_count(Some(1));
     let batch =
         RecordBatch::try_new_with_options(Arc::clone(schema.inner()), Vec::new(), &row).ok()?;
-    let value = match computed.evaluate(&batch).ok()? {
-        ColumnarValue::Scalar(value) => value,
-        ColumnarValue::Array(values) => ScalarValue::try_from_array(&values, 0).ok()?,
-    };
-    match value.cast_to(&ArrowType::Int64).ok()? {
-        ScalarValue::Int64(tick) => tick,
-        _ => None,
+    match computed.evaluate(&batch).ok()? {
+        ColumnarValue::Scalar(value) => Some(value),
+        ColumnarValue::Array(values) => ScalarValue::try_from_array(&values, 0).ok(),
     }
 }
 

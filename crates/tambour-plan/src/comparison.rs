@@ -49,6 +49,9 @@ pub(super) fn plan(
         return Ok(Some(planned));
     }
     let fields = [field_of(left, schema)?, field_of(right, schema)?];
+    if is_unknown(operator, &fields) {
+        return Ok(Some(lit(ScalarValue::Boolean(None))));
+    }
     check(&fields)?;
     check_items(left, right, &fields)?;
     let [left_field, right_field] = &fields;
@@ -81,6 +84,16 @@ pub(super) fn plan(
         return Ok(Some(planned));
     }
     Ok(is_fitted.then(|| binary(left, operator, right)))
+}
+
+/// True for a comparison of a bare NULL with a type whose values are compared in a form of their own, which NULL has not.
+fn is_unknown(operator: Operator, fields: &[FieldRef; 2]) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    let has_form =
+        |field: &FieldRef| bare_type(field).is_some_and(|it| Order::of_comparison(&it).is_some());
+    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+        && fields.iter().any(|field| field.data_type().is_null())
+        && fields.iter().any(has_form)
 }
 
 /// Whether arrays and tuples with floats in them, or tuples with NULLs, are equal; a join asks the engine for that, which looks at their bits as

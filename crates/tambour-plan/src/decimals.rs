@@ -4,14 +4,19 @@
 //! is. Where the float is a constant, it becomes the bound that gives the same answer for each decimal of the type, so that
 //! scans can still leave out what lies beyond it.
 
+use super::beside;
 use crate::walk::Walk;
+use arrow::array::{ArrayRef, StringViewArray};
 use arrow::datatypes::{DataType as ArrowType, i256};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, cast, lit};
+use std::sync::Arc;
+use tambour_function::Operand;
+use tambour_part::types::DataType;
 
 /// The comparison of a decimal with a constant float; `None` if only the values as floats can tell.
 pub(super) fn with_constant(
@@ -64,7 +69,11 @@ pub(super) fn members(list: &mut InList, decimal: &ArrowType, schema: &DFSchema)
             kept.push(item);
             continue;
         }
-        let Some(float) = folded(&item) else {
+        let computed = || match beside::constant(&item)?.cast_to(&ArrowType::Float64).ok()? {
+            ScalarValue::Float64(float) => float,
+            _ => None,
+        };
+        let Some(float) = folded(&item).or_else(computed) else {
             return plan_err!(
                 "IN does not take this float beside a Decimal: write it as a number, or convert it by toDecimal64"
             );
@@ -73,6 +82,26 @@ pub(super) fn members(list: &mut InList, decimal: &ArrowType, schema: &DFSchema)
     }
     list.list = kept;
     Ok(())
+}
+
+/// The decimal that a text says; further digits are cut off.
+pub(super) fn of_text(text: &str, decimal: &ArrowType) -> Result<ScalarValue> {
+    let (ArrowType::Decimal128(precision, scale) | ArrowType::Decimal256(precision, scale)) =
+        decimal
+    else {
+        return plan_err!("{decimal} has no decimals");
+    };
+    let constant = |text: &str| {
+        let values: ArrayRef = Arc::new(StringViewArray::from_iter_values([text]));
+        Operand { data_type: DataType::String, values, is_constant: true }
+    };
+    let operands = [constant(text), constant(&format!("Decimal({precision}, {scale})"))];
+    let Some(cast) = tambour_aggregate::find_in_queries("CAST") else {
+        return plan_err!("there is no function CAST");
+    };
+    let made = cast.evaluate(&operands);
+    let made = made.map_err(|error| DataFusionError::External(Box::new(error)))?;
+    ScalarValue::try_from_array(&made.values, 0)
 }
 
 /// The decimal of a type that is a float.

@@ -101,7 +101,14 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
             let Ok(number) = text.parse::<f64>() else { return Ok(None) };
             return Ok(Some(lit(ScalarValue::Float64(Some(number)).cast_to(other.data_type())?)));
         }
-        // Digits past those of the type do not count.
+        // Digits past those of the type do not count, nor do they round up.
+        (DataType::Decimal { scale, .. }, Some(text), _)
+            if text
+                .split_once('.')
+                .is_some_and(|(_, digits)| digits.len() > usize::from(*scale)) =>
+        {
+            Some(super::decimals::of_text(text, other.data_type())?)
+        }
         (DataType::DateTime64 { precision, .. }, Some(text), _)
             if let Some((seconds, digits)) = text.split_once('.')
                 && digits.len() > usize::from(*precision)

@@ -17,6 +17,7 @@ use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, parse_count};
 use crate::mark::{Granules, MarkFormat, total};
+use crate::name::escape;
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
 use std::collections::BTreeMap;
@@ -90,7 +91,11 @@ fn lines(
         Ok((bytes, lines, is_proven))
     };
     let Some(known) = &options.columns else {
-        return read().map(|(bytes, lines, _)| (bytes, lines));
+        let (bytes, mut lines, is_proven) = read()?;
+        if !is_proven {
+            rename(files, &mut lines);
+        }
+        return Ok((bytes, lines));
     };
     let agrees = |line: &ColumnLine| {
         let found = known.iter().find(|column| column.name == line.name);
@@ -104,6 +109,23 @@ fn lines(
             Ok((bytes, lines))
         }
         _ => Ok((Vec::new(), known_lines(files, known))),
+    }
+}
+
+/// Gives a column the name of `columns_substreams.txt` where columns.txt has another one: there it stands in the names of the
+/// streams, too, and neither file has a hash.
+fn rename(files: &PartFiles, lines: &mut [ColumnLine]) {
+    let listed = files.read(SUBSTREAMS_FILE, TEXT_BYTES_MAX);
+    let listed = listed.and_then(|it| substreams::parse(&files.path_of(SUBSTREAMS_FILE), &it));
+    let Ok(listed) = listed else { return };
+    let count = lines.len();
+    // More than one damaged name is another list.
+    let mut other = lines.iter_mut().zip(&listed).filter(|(line, (name, _))| line.name != *name);
+    let (Some((line, (name, streams))), None) = (other.next(), other.next()) else { return };
+    let stem = escape(name);
+    let is_named = streams.iter().any(|stream| stream.starts_with(&stem));
+    if listed.len() == count && is_named {
+        line.name.clone_from(name);
     }
 }
 

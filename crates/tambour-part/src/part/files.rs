@@ -26,6 +26,10 @@ const UNLISTED: [&str; 8] = [
     "delete-on-destroy.txt",
     "invalidated_system_columns.txt",
 ];
+/// How the names of files of blocks end.
+const BLOCKS_SUFFIX: &str = ".bin";
+/// Of fewer files, one that is cut short could be most of them.
+const FEW_FILES: usize = 3;
 /// Files up to this size tell whether checksums.txt is of this part.
 const SMALL_BYTES: u64 = 1 << 20;
 /// Files up to this size are read with as few calls as can be.
@@ -170,13 +174,23 @@ impl PartFiles {
         Ok(())
     }
 
-    /// Forgets a `checksums.txt` that most of the small files contradict, lost ones apart: it is another part's. One that Tambour's own
+    /// Forgets a `checksums.txt` that most of the small files contradict, or most of those with blocks by their size, lost ones apart:
+    /// it is another part's. One that Tambour's own
     /// note is about is this part's, whatever contradicts it. Files that are lost say nothing.
     pub(crate) fn doubt_sums(&mut self) {
         let Some(sums) = &self.sums else { return };
         let guard = self.read(GUARD_FILE, GUARD_BYTES_MAX);
         let guard = guard.and_then(|bytes| Guard::parse(&self.path_of(GUARD_FILE), &bytes));
         if guard.is_ok_and(|guard| guard.files == files_hash(sums)) {
+            return;
+        }
+        // The small files of two parts of one table are alike for the most part, and those of blocks hardly ever.
+        let blocks = sums.files.iter().filter(|(name, _)| name.ends_with(BLOCKS_SUFFIX));
+        let blocks = blocks.filter_map(|(name, sum)| Some((*self.lengths.get(name)?, sum.size)));
+        let blocks: Vec<(u64, u64)> = blocks.collect();
+        let others = blocks.iter().filter(|(is, stated)| is != stated).count();
+        if blocks.len() >= FEW_FILES && 2 * others > blocks.len() {
+            self.sums = None;
             return;
         }
         let small = sums.files.iter().filter(|(_, sum)| sum.size <= SMALL_BYTES);

@@ -5,7 +5,7 @@ use super::complete::step;
 use super::derived::{Derived, Step, ordered};
 use super::mutation::{Matches, alone, disagreement, part_name, write};
 use super::numbered::ROW;
-use super::{CLAUSE, READING, of_table, parts, rows, selected};
+use super::{CLAUSE, READING, between_quotes, of_table, parts, rows, selected};
 use crate::SqlError;
 use crate::context::Session;
 use crate::system;
@@ -238,7 +238,7 @@ fn new_values(
     recasts: &[Recast],
     computed: &[usize],
 ) -> Result<Query, SqlError> {
-    let alias = table.replace('"', "\"\"");
+    let alias = between_quotes(table);
     let after = &altered.definition().columns;
     let is_computed =
         |column: &ColumnDefinition| computed.iter().any(|at| after.get(*at) == Some(column));

@@ -109,8 +109,7 @@ impl Session {
         rows: Arc<Rows>,
         steps: &[Vec<Step>],
     ) -> Result<Planned, SqlError> {
-        let quoted =
-            |name: &str| format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\"\""));
+        let quoted = |name: &str| format!("\"{}\"", super::between_quotes(name));
         let own = format!("\u{1f}rows of {table}");
         let mut from = format!("{} AS {}", quoted(&own), quoted(table));
         for (number, step) in steps.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::mutation::part_name;
 use super::numbered::ROW;
-use super::{of_table, parts, rows};
+use super::{between_quotes, of_table, parts, rows};
 use crate::SqlError;
 use crate::context::Session;
 use tambour_dialect::{self as dialect, Change, Columns, Duplicates};
@@ -47,7 +47,7 @@ impl Session {
         let condition = (&condition, false);
         let (removed, _) =
             self.mutate(change, &merged, &[], condition, (partition, command)).await?;
-        Ok(format!("{told}; {} that repeat others removed", rows(removed)))
+        Ok(format!("{told}; duplicates: {} removed", rows(removed)))
     }
 }
 
@@ -97,5 +97,5 @@ fn repeated(
 }
 
 fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+    format!("\"{}\"", between_quotes(name))
 }

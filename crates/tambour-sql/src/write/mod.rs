@@ -155,6 +155,11 @@ pub(crate) fn of_table(name: &str) -> impl Fn(TableError) -> SqlError {
     move |cause| SqlError::Table { name: name.to_owned(), cause: Box::new(cause) }
 }
 
+/// A name as it stands between double quotes.
+pub(crate) fn between_quotes(name: &str) -> String {
+    name.replace('\\', "\\\\").replace('"', "\"\"")
+}
+
 pub(crate) fn rows(count: u64) -> String {
     if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }

@@ -7,7 +7,7 @@
 use super::insert::of_rows;
 use super::numbered::{Numbered, ROW};
 use super::parts::partition_parts;
-use super::{of_table, parts, rows};
+use super::{between_quotes, of_table, parts, rows};
 use crate::SqlError;
 use crate::context::Session;
 use crate::execution::Execution;
@@ -331,7 +331,7 @@ fn targets(
 
 /// `SELECT row, value, … FROM part AS t WHERE condition ORDER BY row`.
 fn query(table: &str, assignments: &[(String, Expr)], condition: &Expr) -> Result<Query, SqlError> {
-    let alias = table.replace('"', "\"\"");
+    let alias = between_quotes(table);
     let part = part_name(&alias);
     let text =
         format!("SELECT \"{ROW}\" FROM \"{part}\" AS \"{alias}\" WHERE 1 ORDER BY \"{ROW}\"");
