@@ -2,7 +2,7 @@
 
 use crate::carrow::conform::conform;
 use crate::carrow::stream::{Batches, Ended};
-use crate::carrow::{capsule, wide};
+use crate::carrow::{capsule, naive, wide};
 use crate::failure::Failure;
 use crate::work;
 use pyo3::prelude::*;
@@ -25,7 +25,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// A stream of batches.
     pub(crate) fn new(schema: SchemaRef, batches: Batches) -> Self {
-        let batches = Mutex::new(Some(batches));
+        let (schema, batches) = (naive::schema(&schema), Mutex::new(Some(batches)));
         Self { schema, batches, ended: Ended::default(), process: std::process::id() }
     }
 

@@ -1,7 +1,7 @@
 //! Tables: opened, scanned, written, merged, verified.
 
 use crate::buffer::{PathArgument, codec};
-use crate::carrow::capsule;
+use crate::carrow::{capsule, naive};
 use crate::failure::{Failure, argument};
 use crate::filter::{Condition, condition};
 use crate::source::Source;
@@ -188,7 +188,8 @@ impl Table {
 
     /// The schema, in a capsule.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::schema(py, &arrow_schema(self.snapshot().columns(), Strings::Utf8))
+        let schema = arrow_schema(self.snapshot().columns(), Strings::Utf8);
+        capsule::schema(py, &naive::schema(&Arc::new(schema)))
     }
 
     /// Begins to read rows.

@@ -1,5 +1,7 @@
 """Rows on their way out: in the types that were announced, as often as they are asked for, in the libraries that read them."""
 
+import datetime
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -106,3 +108,39 @@ def test_limits_before_and_after_predicates(tmp_path, ask, expected, engine):
     table = tambour.import_data(frame, tmp_path / "t", order_by="id")
     assert ask(table.scan_polars()).collect(engine=engine)["id"].to_list() == expected
     assert ask(frame.lazy()).collect()["id"].to_list() == expected
+
+
+MOMENTS = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 7, 1, 12, 30), None]
+
+
+def test_moments_without_a_zone_stay_without(tmp_path):
+    frame = pl.DataFrame({"t": MOMENTS, "z": pl.Series(MOMENTS).dt.replace_time_zone("Europe/Berlin")})
+    table = tambour.import_data(frame, tmp_path / "t")
+    assert table.schema == {"t": "Nullable(DateTime64(6))", "z": "Nullable(DateTime64(6, 'Europe/Berlin'))"}
+    assert table.to_polars().equals(frame) and table.scan_polars().collect().equals(frame)
+    assert table.schema.to_arrow() == table.to_arrow().schema == table.scan().schema
+    assert table.to_arrow()["t"].to_pylist() == MOMENTS
+    # Literals of all libraries have no zone either.
+    assert table.to_polars().filter(pl.col("t") > datetime.datetime(2024, 2, 1)).height == 1
+    seen = table.to_pandas()
+    assert (seen.t > pd.Timestamp("2024-02-01")).tolist() == [False, True, False]
+    assert table.scan(filter=("t", "=", seen.t.max())).to_arrow().num_rows == 1
+    table.write(table.to_pandas())
+    assert table.schema["t"] == "Nullable(DateTime64(6))" and len(table) == 6
+
+
+def test_moments_inside_of_others(tmp_path):
+    moments = [moment for moment in MOMENTS if moment]
+    maps = pa.array([[("a", moments[0])], []], pa.map_(pa.string(), pa.timestamp("us")))
+    rows = pa.table({"l": [moments, []], "s": [{"t": moment, "n": 1} for moment in moments], "m": maps})
+    table = tambour.import_data(rows, tmp_path / "t")
+    back = table.to_arrow()
+    back.validate(full=True)
+    assert back.to_pylist() == rows.to_pylist() and table.schema.to_arrow() == back.schema
+    assert table.sql("SELECT l, l[1] AS first FROM t").to_arrow()["l"].to_pylist() == [moments, []]
+
+
+def test_moments_of_queries():
+    rows = tambour.sql("SELECT toDateTime('2024-01-01 00:00:00') AS naive, toDateTime('2024-01-01 00:00:00', 'UTC') AS aware")
+    [row] = rows.to_pylist()
+    assert row["naive"] == MOMENTS[0] and row["aware"] == MOMENTS[0].replace(tzinfo=datetime.timezone.utc)

@@ -1,10 +1,11 @@
 //! Batches of the types that their stream announced. Whoever reads a stream takes the buffers for what the schema says, so a
 //! batch of other types would be read as garbage, or past the end of memory.
 
+use super::naive;
 use crate::failure::Failure;
 use arrow_cast::{CastOptions, cast_with_options};
 use std::sync::Arc;
-use tambour::arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions};
+use tambour::arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
 use tambour::arrow_schema::{DataType, Field, SchemaRef};
 
 /// The batch with the types of the schema: as it is, or cast where a cast keeps every value. All else is an error.
@@ -36,6 +37,9 @@ fn of_field(column: &ArrayRef, field: &Field) -> Result<ArrayRef, Failure> {
     let (got, expected) = (column.data_type(), field.data_type());
     if got == expected {
         return Ok(Arc::clone(column));
+    }
+    if naive::is_relabelled(got, expected) {
+        return Ok(make_array(naive::relabelled(&column.to_data(), expected)?));
     }
     if !is_exact(got, expected) {
         let name = field.name();

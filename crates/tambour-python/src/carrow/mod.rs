@@ -13,6 +13,7 @@ pub(crate) mod conform;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod metadata;
+pub(crate) mod naive;
 pub(crate) mod schema;
 pub(crate) mod stream;
 pub(crate) mod wide;
