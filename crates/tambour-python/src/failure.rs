@@ -3,6 +3,7 @@
 //! The classes are Python's own (`tambour._errors`): one for each kind of [`tambour::Kind`], and one for handles that were
 //! closed.
 
+use crate::carrow::schema::Unreadable;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -76,6 +77,12 @@ ours! {
 
 impl From<ArrowError> for Failure {
     fn from(error: ArrowError) -> Self {
+        if let ArrowError::ExternalError(source) = &error
+            && let Some(unreadable) = source.downcast_ref::<Unreadable>()
+        {
+            let place = Place::column(&unreadable.column);
+            return Self::At(Kind::Unsupported, unreadable.to_string(), Box::new(place));
+        }
         Self::Arrow(error)
     }
 }

@@ -3,7 +3,9 @@
 
 use crate::failure::{Failure, argument};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDate, PyDateTime, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{
+    PyBool, PyBytes, PyDate, PyDateTime, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple,
+};
 use tambour::Filter;
 use tambour::table::filter::Literal;
 use tambour::table::predicate::Comparison;
@@ -17,8 +19,11 @@ pub(crate) enum Condition {
     Sql(String, Failure),
 }
 
+/// The zone in which moments of a column are read; `None` for columns of other things.
+pub(crate) type Zones<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// The condition of an object.
-pub(crate) fn condition(object: &Bound<'_, PyAny>) -> PyResult<Condition> {
+pub(crate) fn condition(object: &Bound<'_, PyAny>, zones: Zones<'_>) -> PyResult<Condition> {
     if let Ok(text) = object.cast::<PyString>() {
         let text = text.to_str()?;
         return Ok(match text.parse::<Filter>() {
@@ -27,31 +32,32 @@ pub(crate) fn condition(object: &Bound<'_, PyAny>) -> PyResult<Condition> {
         });
     }
     if let Ok(triple) = object.cast::<PyTuple>() {
-        return comparison(triple).map(|filter| Condition::Filter(filter, None));
+        return comparison(triple, zones).map(|filter| Condition::Filter(filter, None));
     }
     let Ok(list) = object.cast::<PyList>() else {
         let got = object.get_type();
         return Err(argument(format!("a filter is a text, a tuple or a list, not {got}")).into());
     };
     if !list.is_empty() && list.iter().all(|item| item.is_instance_of::<PyList>()) {
-        let any = list.iter().map(|item| all(item.cast::<PyList>()?)).collect::<PyResult<_>>()?;
+        let any =
+            list.iter().map(|item| all(item.cast::<PyList>()?, zones)).collect::<PyResult<_>>()?;
         return Ok(Condition::Filter(Filter::Any(any), None));
     }
-    all(list).map(|filter| Condition::Filter(filter, None))
+    all(list, zones).map(|filter| Condition::Filter(filter, None))
 }
 
-fn all(list: &Bound<'_, PyList>) -> PyResult<Filter> {
+fn all(list: &Bound<'_, PyList>, zones: Zones<'_>) -> PyResult<Filter> {
     let triple = |item: Bound<'_, PyAny>| match item.cast::<PyTuple>() {
-        Ok(triple) => comparison(triple),
+        Ok(triple) => comparison(triple, zones),
         Err(_) => Err(argument(format!("{item:?} is not (column, operator, value)")).into()),
     };
     list.iter().map(triple).collect::<PyResult<Vec<_>>>().map(Filter::All)
 }
 
 /// `(column, operator, value)`; `("not", condition)`, too.
-fn comparison(triple: &Bound<'_, PyTuple>) -> PyResult<Filter> {
+fn comparison(triple: &Bound<'_, PyTuple>, zones: Zones<'_>) -> PyResult<Filter> {
     if triple.len() == 2 && triple.get_item(0)?.eq("not")? {
-        return match condition(&triple.get_item(1)?)? {
+        return match condition(&triple.get_item(1)?, zones)? {
             Condition::Filter(filter, _) => Ok(Filter::Not(Box::new(filter))),
             Condition::Sql(_, reason) => Err(reason.into()),
         };
@@ -63,7 +69,10 @@ fn comparison(triple: &Bound<'_, PyTuple>) -> PyResult<Filter> {
     let column: String = triple.get_item(0)?.extract().map_err(|_| wrong())?;
     let operator: String = triple.get_item(1)?.extract().map_err(|_| wrong())?;
     let value = triple.get_item(2)?;
-    let compare = |comparison| Ok(Filter::Compare(column.clone(), comparison, literal(&value)?));
+    let zone = zones(&column);
+    let zone = zone.as_deref();
+    let compare =
+        |comparison| Ok(Filter::Compare(column.clone(), comparison, literal(&value, zone)?));
     match operator.to_ascii_lowercase().as_str() {
         "=" | "==" if value.is_none() => Ok(Filter::IsNull(column)),
         "!=" | "<>" if value.is_none() => Ok(Filter::Not(Box::new(Filter::IsNull(column)))),
@@ -73,8 +82,8 @@ fn comparison(triple: &Bound<'_, PyTuple>) -> PyResult<Filter> {
         "<=" => compare(Comparison::LessOrEqual),
         ">" => compare(Comparison::Greater),
         ">=" => compare(Comparison::GreaterOrEqual),
-        "in" => Ok(Filter::In(column, literals(&value)?)),
-        "not in" => Ok(Filter::Not(Box::new(Filter::In(column, literals(&value)?)))),
+        "in" => Ok(Filter::In(column, literals(&value, zone)?)),
+        "not in" => Ok(Filter::Not(Box::new(Filter::In(column, literals(&value, zone)?)))),
         _ => Err(argument(format!(
             "operator {operator:?}: there are =, !=, <, <=, >, >=, in and not in"
         ))
@@ -82,18 +91,18 @@ fn comparison(triple: &Bound<'_, PyTuple>) -> PyResult<Filter> {
     }
 }
 
-fn literals(values: &Bound<'_, PyAny>) -> PyResult<Vec<Literal>> {
+fn literals(values: &Bound<'_, PyAny>, zone: Option<&str>) -> PyResult<Vec<Literal>> {
     if values.is_instance_of::<PyString>() {
         return Err(argument("`in` takes a list of values, not a text").into());
     }
     let list = values
         .try_iter()
         .map_err(|_| argument(format!("`in` takes a list of values, not {}", values.get_type())))?;
-    list.map(|value| literal(&value?)).collect()
+    list.map(|value| literal(&value?, zone)).collect()
 }
 
-/// A value as it would be written.
-fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
+/// A value as it would be written for a column with moments in this zone.
+fn literal(value: &Bound<'_, PyAny>, zone: Option<&str>) -> PyResult<Literal> {
     if value.is_none() {
         return Ok(Literal::Null);
     }
@@ -116,7 +125,7 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
         return float(number.value());
     }
     if value.is_instance_of::<PyDateTime>() {
-        return moment(value);
+        return moment(value, zone);
     }
     if let Some(literal) = of_numpy(value)? {
         return Ok(literal);
@@ -130,7 +139,7 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
             argument(format!("a filter compares with one value, not with a {}", value.get_type()))
         })?;
         if !plain.get_type().is(value.get_type()) {
-            return literal(&plain);
+            return literal(&plain, zone);
         }
     }
     let module: String = value.get_type().module()?.extract()?;
@@ -192,18 +201,34 @@ fn float(number: f64) -> PyResult<Literal> {
     .into())
 }
 
-/// A moment, which ClickHouse reads in the zone of the column. One with a zone of its own is refused.
-fn moment(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
-    if !value.getattr("tzinfo")?.is_none() {
-        return Err(argument(
-            "a moment with a zone cannot be in a filter: write it as text in the zone of its column",
-        )
-        .into());
-    }
+/// A moment, which is read in the zone of the column. One with a zone of its own is shown by the clocks of the column's.
+fn moment(value: &Bound<'_, PyAny>, zone: Option<&str>) -> PyResult<Literal> {
     let text: String = value.call_method1("isoformat", (" ",))?.extract()?;
     // The one of pandas is a `datetime`, too.
     if text == "NaT" {
         return Err(not_a_time().into());
     }
+    if value.getattr("tzinfo")?.is_none() {
+        return Ok(Literal::Text(without_zeros(&text).to_owned()));
+    }
+    let Some(zone) = zone else {
+        return Err(argument("a moment with a zone is compared with columns of times only").into());
+    };
+    let py = value.py();
+    let clocks = py.import("zoneinfo")?.call_method1("ZoneInfo", (zone,))?;
+    let local = value.call_method1("astimezone", (clocks,))?;
+    let offset = |fold: u8| {
+        let named = PyDict::new(py);
+        named.set_item("fold", fold)?;
+        local.call_method("replace", (), Some(&named))?.call_method0("utcoffset")
+    };
+    if !offset(0)?.eq(offset(1)?)? {
+        let text = format!("the clocks of {zone} show {text} twice: compare in SQL");
+        return Err(argument(text).into());
+    }
+    let named = PyDict::new(py);
+    named.set_item("tzinfo", py.None())?;
+    let naive = local.call_method("replace", (), Some(&named))?;
+    let text: String = naive.call_method1("isoformat", (" ",))?.extract()?;
     Ok(Literal::Text(without_zeros(&text).to_owned()))
 }

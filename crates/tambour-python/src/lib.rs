@@ -21,6 +21,7 @@ mod pages;
 #[cfg(feature = "sql")]
 mod query;
 mod records;
+mod scan;
 mod source;
 mod sqlite;
 mod stream;

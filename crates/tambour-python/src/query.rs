@@ -204,7 +204,7 @@ fn check_closed(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A name as SQL quotes it. Backslashes stand for themselves in it.
+/// A name as SQL quotes it.
 fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
+    format!("`{}`", name.replace('\\', "\\\\").replace('`', "``"))
 }

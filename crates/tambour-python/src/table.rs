@@ -4,6 +4,7 @@ use crate::buffer::{PathArgument, codec};
 use crate::carrow::{capsule, naive};
 use crate::failure::{Failure, argument};
 use crate::filter::{Condition, condition};
+use crate::scan::{Wish, zone_of};
 use crate::source::Source;
 use crate::stream::Stream;
 use crate::work;
@@ -203,7 +204,8 @@ impl Table {
         binary: bool,
     ) -> PyResult<Stream> {
         let table = self.snapshot();
-        let condition = filter.map(|filter| condition(&filter)).transpose()?;
+        let zones = |name: &str| zone_of(&table, name);
+        let condition = filter.map(|filter| condition(&filter, &zones)).transpose()?;
         work::detached(py, move |_| {
             let wish = Wish { columns, limit, binary };
             match condition {
@@ -314,53 +316,6 @@ impl Table {
                 Err(Failure::Said(tambour::Kind::Unsupported, what).into())
             }
         }
-    }
-}
-
-/// Which rows are read, but for the condition.
-struct Wish {
-    columns: Option<Vec<String>>,
-    limit: Option<u64>,
-    binary: bool,
-}
-
-impl Wish {
-    /// The rows that a condition of the scan itself leaves.
-    fn scan(
-        &self,
-        table: &tambour::Table,
-        filter: Option<tambour::Filter>,
-    ) -> Result<Stream, tambour::Error> {
-        let mut scan = table.scan();
-        if let Some(filter) = filter {
-            scan = scan.matching(filter);
-        }
-        if let Some(columns) = &self.columns {
-            scan = scan.columns(columns);
-        }
-        if let Some(limit) = self.limit {
-            scan = scan.limit(limit);
-        }
-        if self.binary {
-            scan = scan.strings(Strings::Binary);
-        }
-        let batches = scan.batches()?;
-        let schema = Arc::clone(batches.schema());
-        let batches = batches.map(|batch| batch.map_err(Failure::from));
-        Ok(Stream::new(schema, Box::new(batches)))
-    }
-
-    /// The rows that a condition of SQL leaves.
-    #[cfg(feature = "sql")]
-    fn sql(self, table: &tambour::Table, text: &str, _: Failure) -> Result<Stream, Failure> {
-        let Self { columns, limit, binary } = self;
-        crate::query::Rows { columns, text, limit, binary }.of(table)
-    }
-
-    /// Without SQL, the reason why the scan did not take it.
-    #[cfg(not(feature = "sql"))]
-    fn sql(self, _: &tambour::Table, _: &str, reason: Failure) -> Result<Stream, Failure> {
-        Err(reason)
     }
 }
 

@@ -202,12 +202,14 @@ def test_the_same_batch_without_a_lie(tmp_path):
         pa.UnionArray.from_sparse(pa.array([0, 0], pa.int8()), [pa.array([1, 2])]),
         pa.array([[1], [2]], pa.list_view(pa.int64())),
         pa.RunEndEncodedArray.from_arrays([2], [1]),
+        pa.array([[[1]], [[2]]], pa.list_(pa.list_view(pa.int64()))),
     ],
     ids=lambda column: str(column.type),
 )
 def test_types_that_a_table_has_not(tmp_path, column):
-    with pytest.raises(tambour.UnsupportedError):
+    with pytest.raises(tambour.UnsupportedError) as raised:
         tambour.import_data(pa.table({"c": column}), tmp_path / "t")
+    assert raised.value.column == "c"
 
 
 def test_slices_and_offsets(tmp_path):

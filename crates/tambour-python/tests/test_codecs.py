@@ -189,8 +189,9 @@ def test_file_errors(tmp_path):
     with pytest.raises(FileNotFoundError):
         frame.open(tmp_path / "nothing.lz4")
     (tmp_path / "bad.lz4").write_bytes(tambour.compress(TEXT)[:-20])
-    with pytest.raises(tambour.CorruptError), frame.open(tmp_path / "bad.lz4") as file:
+    with pytest.raises(tambour.CorruptError) as raised, frame.open(tmp_path / "bad.lz4") as file:
         file.read()
+    assert raised.value.path == str(tmp_path / "bad.lz4")
 
     class Raises(io.RawIOBase):
         def readable(self):

@@ -22,6 +22,11 @@ def test_statements_have_the_types_that_they_say(statement, tmp_path):
     assert len(tambour.import_data(rows, tmp_path / "t")) == 1
 
 
+def test_functions_have_names_that_can_be_written():
+    names = tambour.sql("SHOW FUNCTIONS").to_arrow()["name"].to_pylist()
+    assert "length" in names and all(name.isprintable() for name in names)
+
+
 @pytest.mark.parametrize(
     "expression, expected",
     [

@@ -188,6 +188,17 @@ def test_records_with_keys(tmp_path):
         assert log[0] == first[0].encode()
 
 
+def test_a_category_without_records(log, tmp_path):
+    events = log["events"]
+    assert len(events) == 0 and list(events) == events[:] == [] and log.categories() == []
+    with pytest.raises(IndexError):
+        events[0]
+    events.append("a", NEW_YEAR)
+    assert len(events) == 1 and pl.DataFrame(events).rows() == [(0, MICROSECONDS, b"a")]
+    with tambour.RecordStore(tmp_path / "log") as reader, pytest.raises(tambour.NotFoundError):
+        len(reader["nothing"])
+
+
 def test_wrong_numbers_of_records_and_pages(log, tmp_path):
     log["events"].append("a")
     assert log["events"].to_arrow(-1)["id"].to_pylist() == [0]

@@ -143,6 +143,27 @@ def test_moments_of_numpy(tmp_path, unit):
             count("=", value)
 
 
+def test_moments_with_zones(tmp_path):
+    berlin = pd.date_range("2024-10-26", periods=100, freq="h", tz="Europe/Berlin")
+    frame = pd.DataFrame({"t": berlin, "n": berlin.tz_convert("UTC").tz_localize(None), "i": range(100)})
+    table = tambour.import_data(frame, tmp_path / "t")
+
+    def found(column, value):
+        return table.scan(filter=(column, "=", value)).to_arrow()["i"].to_pylist()
+
+    seen = table.to_pandas()
+    for place in (0, 40, 99):
+        moment = seen["t"][place]
+        assert found("t", moment) == found("t", moment.to_pydatetime()) == found("t", moment.tz_convert("Asia/Tokyo")) == [place]
+        assert found("n", moment) == found("n", seen["n"][place]) == [place]
+    assert table.scan(filter=("t", "in", list(seen["t"][:3]))).to_arrow().num_rows == 3
+    # 02:00 comes twice that night.
+    with pytest.raises(tambour.ArgumentError, match="twice"):
+        found("t", seen["t"][26])
+    with pytest.raises(tambour.ArgumentError, match="columns of times"):
+        found("i", seen["t"][0])
+
+
 @pytest.mark.parametrize(
     "text, words",
     [

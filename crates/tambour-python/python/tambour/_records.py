@@ -81,8 +81,14 @@ class Category:
         """The number that the next record gets."""
         return self._view.ids()[1]
 
+    @property
+    def _is_new(self) -> bool:
+        """Nothing was ever appended: there is nothing to open, and nothing in it."""
+        store = self._store
+        return self._own is None and store.mode != "r" and self.name not in store.categories()
+
     def __len__(self) -> int:
-        return self._view.count()
+        return 0 if self._is_new else self._view.count()
 
     def __bool__(self) -> bool:
         return True
@@ -101,7 +107,9 @@ class Category:
     def __getitem__(self, number: slice) -> list[bytes]: ...
     def __getitem__(self, number: int | slice) -> bytes | list[bytes]:
         if isinstance(number, slice):
-            return self._slice(number)
+            return [] if self._is_new else self._slice(number)
+        if self._is_new:
+            raise IndexError(f"record {number}: there are none yet")
         return self._view.get(self._number(index("record", number)))
 
     def _slice(self, asked: slice) -> list[bytes]:
@@ -127,6 +135,8 @@ class Category:
                 yield number, record or b""
 
     def __iter__(self) -> Iterator[bytes]:
+        if self._is_new:
+            return
         view = self._view
         for _, record in self._scan(view, *view.ids()):
             yield record
@@ -158,6 +168,9 @@ class Category:
 
         start, stop = place("first", first, least), place("end", end, most)
         return _table(*self._view.scan(start, stop, 1 << 62))
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     @property
     def stat(self) -> dict[str, int]:

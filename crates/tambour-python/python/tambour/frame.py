@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal, cast
 from tambour import _internal
 from tambour._checks import count, maybe
 from tambour._codecs import Format, compress, decompress
-from tambour._errors import ArgumentError
+from tambour._errors import ArgumentError, TambourError
 from tambour._typing import Path
 
 __all__ = ["FrameFile", "compress", "decompress", "open"]
@@ -89,7 +89,14 @@ class FrameFile(io.RawIOBase):
     def readinto(self, target: Any) -> int:
         if self._reader is None:
             raise io.UnsupportedOperation("the file was opened to write")
-        return self._reader.readinto(target)
+        try:
+            return self._reader.readinto(target)
+        except TambourError as error:
+            # The library reads a file object, and does not know of which file.
+            name = getattr(self._file, "name", None)
+            if error.path is None and isinstance(name, (str, os.PathLike)):
+                error.path = os.fspath(name)
+            raise
 
     def write(self, data: Any) -> int:
         if self._writer is None:

@@ -214,13 +214,18 @@ pub(crate) fn import_field(raw: &ArrowSchema, depth: usize) -> Result<Field, Arr
         .ok_or_else(|| lies(format!("column {name:?} says it has children and has none")))?;
     let inside: Vec<FieldRef> = inside
         .into_iter()
-        .map(|child| import_field(child, depth + 1).map(Arc::new))
+        .map(|child| {
+            let child = import_field(child, depth + 1).map(Arc::new);
+            // Of what is inside of a column, people know the column.
+            child.map_err(|error| if depth == 1 { Unreadable::inside(error, &name) } else { error })
+        })
         .collect::<Result<_, _>>()?;
     if depth <= 1 && wide::is_format(&format) {
         return Ok(wide::field(&name, &format, raw.flags & FLAG_NULLABLE != 0));
     }
     let shown = type_of(&format, inside, raw.flags).ok_or_else(|| {
-        ArrowError::NotYetImplemented(format!("column {name:?} has the Arrow format {format:?}"))
+        let (column, format) = (name.clone(), format.clone());
+        ArrowError::ExternalError(Box::new(Unreadable { column, format }))
     })?;
     // SAFETY: null, or a structure that lives as long as this one.
     let dictionary = unsafe { raw.dictionary.as_ref() };
@@ -237,6 +242,40 @@ pub(crate) fn import_field(raw: &ArrowSchema, depth: usize) -> Result<Field, Arr
     let field = Field::new(name, data_type, raw.flags & FLAG_NULLABLE != 0);
     Ok(field.with_metadata(metadata))
 }
+
+/// A column of a type that is not read.
+#[derive(Clone, Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) column: String,
+    format: String,
+}
+
+impl Unreadable {
+    /// The same of the column that it is inside of.
+    fn inside(error: ArrowError, column: &str) -> ArrowError {
+        match error {
+            ArrowError::ExternalError(error) => {
+                ArrowError::ExternalError(match error.downcast_ref::<Self>() {
+                    Some(inner) => Box::new(Self { column: column.to_owned(), ..inner.clone() }),
+                    None => error,
+                })
+            }
+            other => other,
+        }
+    }
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "column {:?} has the Arrow format {:?}, which is not read",
+            self.column, self.format
+        )
+    }
+}
+
+impl std::error::Error for Unreadable {}
 
 /// A text that a pointer leads to, which may be null.
 fn text(pointer: *const c_char) -> Result<Option<String>, ArrowError> {
