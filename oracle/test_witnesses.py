@@ -1,5 +1,6 @@
 """Salvage of a lone part of ClickHouse's where one file contradicts the others: a damaged name in columns.txt, another part's checksums.txt."""
 
+import random
 import shutil
 
 import pytest
@@ -39,3 +40,29 @@ def test_names_and_checksums_that_others_contradict(server, tambour, database, t
     (part / "checksums.txt").unlink()
     shutil.copy(path / "all_2_2_0" / "checksums.txt", part)
     assert saved(tambour, part, tmp_path / "out") == whole
+
+
+@pytest.mark.parametrize("wide", [0, 1 << 40])
+def test_a_single_bit_is_put_right(server, tambour, database, tmp_path, wide):
+    table = f"{database}.t"
+    server.run(CREATE.format(table, wide))
+    server.run(ROWS.format(table, 0, 3000))
+    path = server.directory(database, "t") / "all_1_1_0"
+    whole = saved(tambour, shutil.copytree(path, tmp_path / "whole" / "all_1_1_0"), tmp_path / "out")
+    chance = random.Random(4)
+    for file in sorted(path.glob("*.bin")):
+        for place in [3, 25, chance.randrange(25, file.stat().st_size)]:
+            part = shutil.copytree(path, tmp_path / f"{file.stem}{place}" / "all_1_1_0")
+            damaged = bytearray(file.read_bytes())
+            bit = chance.randrange(8)
+            damaged[place] ^= 1 << bit
+            (part / file.name).chmod(0o644)
+            (part / file.name).write_bytes(damaged)
+            shutil.rmtree(tmp_path / "out")
+            told = tambour.run("salvage", part, "--to", tmp_path / "out")
+            assert f"put right: bit {bit} of byte {place} of {file.name}" in told
+            assert tambour.run("sql", f"t={tmp_path / 'out'}", "--format", "TSVWithNames", "SELECT * FROM t ORDER BY k") == whole, (file.name, place)
+            damaged[place + 1] ^= 1
+            (part / file.name).write_bytes(damaged)
+            shutil.rmtree(tmp_path / "out")
+            assert tambour.call("salvage", part, "--to", tmp_path / "out").returncode, "two bits are not put right"

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use tambour_part::part::{Derive, OpenOptions, ReadRequest};
+use tambour_part::part::{Derive, Mend, OpenOptions, ReadRequest};
 use tambour_part::types::{Column, Strings, arrow_schema};
 use tambour_part::{Part, PartError, Place};
 use tambour_storage::Storage;
@@ -46,6 +46,8 @@ pub struct Salvage {
     pub columns_saved: usize,
     /// What was lost, column by column, then row by row.
     pub losses: Vec<Loss>,
+    /// Bits of blocks that were put right, each with the name of its file: with them, the blocks have their checksums.
+    pub mends: Vec<(String, Mend)>,
     /// True if checksums.txt was sound and of this part. Otherwise nothing proves that its files belong together.
     pub is_proven: bool,
 }
@@ -137,6 +139,7 @@ pub fn salvage(
         }
     }
     insert.commit()?;
+    result.mends = part.mends();
     Ok(result)
 }
 

@@ -8,6 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{Console, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
+use tambour::part::part::Mend;
 use tambour::storage;
 use tambour::table::salvage::{Loss, Salvage, SalvageOptions, salvage};
 use tambour::table::store::refuse_url;
@@ -27,6 +28,9 @@ pub(crate) fn run(arguments: &SalvageArguments, console: Console) -> anyhow::Res
         stdout::json(&to_json(arguments, &saved))?;
     } else {
         let mut lines = stdout::text();
+        for (file, Mend { offset, bit }) in &saved.mends {
+            writeln!(lines, "put right: bit {bit} of byte {offset} of {file}")?;
+        }
         for loss in &saved.losses {
             writeln!(lines, "{}", line(loss))?;
         }
@@ -71,6 +75,7 @@ fn to_json(arguments: &SalvageArguments, saved: &Salvage) -> serde_json::Value {
             "reason": loss.reason,
         })
     };
+    let mend = |(file, mend): &(String, Mend)| json!({ "file": file, "offset": mend.offset, "bit": mend.bit });
     json!({
         "schema": "tambour/salvage/1",
         "part": arguments.part.display().to_string(),
@@ -80,6 +85,7 @@ fn to_json(arguments: &SalvageArguments, saved: &Salvage) -> serde_json::Value {
         "rows": saved.rows,
         "rows_saved": saved.rows_saved,
         "columns_saved": saved.columns_saved,
+        "put_right": saved.mends.iter().map(mend).collect::<Vec<_>>(),
         "losses": saved.losses.iter().map(loss).collect::<Vec<_>>(),
     })
 }

@@ -1,5 +1,6 @@
 //! The files of a part: what is there, what `checksums.txt` says of them, and reading them with both compared.
 
+use super::mend::{self, Mend, Mended};
 use crate::manifest::CHECKSUMS_BYTES_MAX;
 use crate::manifest::checksums::{CHECKSUMS_FILE, Checksums, FileSum};
 use crate::manifest::columns::COLUMNS_FILE;
@@ -60,6 +61,8 @@ pub(crate) struct PartFiles {
     sums_hash: Option<Hash128>,
     /// Files that some reader has open; others share them, so that readers of many columns need fewer.
     open: Mutex<HashMap<String, Weak<dyn ReadAt>>>,
+    /// Bits that were put right, in files of a damaged part that were opened.
+    mended: Arc<Mutex<BTreeMap<String, Arc<[Mend]>>>>,
 }
 
 impl PartFiles {
@@ -75,6 +78,7 @@ impl PartFiles {
             sums: self.sums.clone(),
             sums_hash: self.sums_hash,
             open: Mutex::default(),
+            mended: Arc::clone(&self.mended),
         }
     }
 }
@@ -161,6 +165,7 @@ impl PartFiles {
             sums: None,
             sums_hash: None,
             open,
+            mended: Arc::default(),
         })
     }
 
@@ -317,10 +322,34 @@ impl PartFiles {
         // The part is immutable: a file that has another length by now is not the one that was listed.
         let expected = self.length(name);
         if file.len() == expected {
+            let file = if self.damaged { self.mended(name, file)? } else { file };
             open.insert(name.to_owned(), Arc::downgrade(&file));
             return Ok(file);
         }
         Err(PartError::mismatch(self.place(name), "size", expected, file.len()))
+    }
+
+    /// A file of blocks of a damaged part, with the bits put right that its checksums tell.
+    fn mended(&self, name: &str, file: Arc<dyn ReadAt>) -> Result<Arc<dyn ReadAt>, PartError> {
+        if !name.ends_with(BLOCKS_SUFFIX) {
+            return Ok(file);
+        }
+        let mut mended = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
+        let bits = match mended.get(name) {
+            Some(bits) => Arc::clone(bits),
+            None => mend::bits(file.as_ref(), &self.path_of(name))?.into(),
+        };
+        mended.insert(name.to_owned(), Arc::clone(&bits));
+        Ok(if bits.is_empty() { file } else { Arc::new(Mended { file, bits }) })
+    }
+
+    /// The bits that were put right, by files.
+    pub(super) fn mends(&self) -> Vec<(String, Mend)> {
+        let mended = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_file = |(name, bits): (&String, &Arc<[Mend]>)| {
+            bits.iter().map(|bit| (name.clone(), *bit)).collect::<Vec<_>>()
+        };
+        mended.iter().flat_map(of_file).collect()
     }
 
     /// What a file gives where the part was when it was listed, or where it has been renamed to.

@@ -6,6 +6,7 @@ mod files;
 mod keys;
 mod layouts;
 mod marks;
+mod mend;
 mod open;
 mod sizes;
 mod skip;
@@ -31,6 +32,7 @@ pub use crate::budget::BATCH_BYTES_MAX;
 pub use crate::read::{CACHED_GRANULES_MAX, PartReader, RowFilter};
 pub use crate::verify::{Damage, Verification};
 pub use facts::{StreamMarks, Totals};
+pub use mend::Mend;
 pub use skip::{SkipBytes, SkipFile, SkipSizes};
 pub(crate) use view::single;
 pub use view::{Derive, Seen, SeenKey, Source, View};
@@ -226,6 +228,10 @@ impl Part {
     /// Columns whose type or serialization this version does not know.
     pub fn unreadable_columns(&self) -> &[UnreadableColumn] {
         &self.unreadable
+    }
+    /// Of a damaged part, the bits that were put right in the files that were read so far, each with the name of its file.
+    pub fn mends(&self) -> Vec<(String, Mend)> {
+        self.files.mends()
     }
     /// Rows of each granule (the final mark is dropped).
     pub fn granules(&self) -> &[u64] {
