@@ -29,7 +29,7 @@ pub enum RecordError {
         cause: io::Error,
     },
     /// Bytes that are not what was written.
-    #[error("{}, offset {offset}: {what}: expected {expected}, got {got}; `records salvage` copies what is intact", path.display())]
+    #[error("{}, offset {offset}: {what}: expected {expected}, got {got}; {}", path.display(), remedy(path))]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -162,6 +162,15 @@ pub enum RecordError {
         /// What it said.
         reason: &'static str,
     },
+}
+
+/// What to do about damage in a file: an index of words can be made again from the records.
+fn remedy(path: &std::path::Path) -> &'static str {
+    if path.extension().is_some_and(|it| it == "words") {
+        "`records verify --repair` makes it again"
+    } else {
+        "`records salvage` copies what is intact"
+    }
 }
 
 impl RecordError {

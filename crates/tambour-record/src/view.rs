@@ -115,7 +115,7 @@ impl View {
     ) -> Result<Self, RecordError> {
         let directory = store.directory(category)?;
         if !store.storage.exists(&directory).map_err(RecordError::file("look for", &directory))? {
-            // A store that was just made has nothing, which is no error.
+            // A store that was just made has nothing, which is not an error.
             if category == DEFAULT && store.categories()?.is_empty() {
                 return Ok(Self::empty(store, category, directory, budget));
             }

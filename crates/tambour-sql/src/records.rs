@@ -2,7 +2,7 @@
 //!
 //! Each record is a row. `_id`, `_time` and `_record` are what the store knows of it; the other columns are the fields of
 //! JSON objects, with types taken from a sample, and where a query names others, from all records. Only the fields that a
-//! query names are parsed; records that are no objects have none. Segments that have no
+//! query names are parsed; records that are not objects have none. Segments that have no
 //! wanted time, and ids that are not wanted, are not read.
 
 mod column;

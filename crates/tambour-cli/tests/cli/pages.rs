@@ -145,7 +145,10 @@ fn single_pages_come_out_and_go_in() {
     let page = std::fs::read(sandbox.path().join("page")).unwrap();
     assert_eq!(page, raw[3 * 16384..4 * 16384]);
     sandbox.run(&["pages", "get", "a.pages", "3", "-o", "page"]).expect(1).says(&["--force"]);
-    sandbox.run(&["pages", "get", "a.pages", "99999"]).expect(1).says(&["no page 99999"]);
+    sandbox
+        .run(&["pages", "get", "a.pages", "99999"])
+        .expect(1)
+        .says(&["page 99999 was never written"]);
     sandbox.run(&["pages", "put", "a.pages", "5", "page"]).expect(0);
     sandbox.run(&["pages", "get", "a.pages", "5", "-o", "page", "--force"]).expect(0);
     assert_eq!(std::fs::read(sandbox.path().join("page")).unwrap(), page);
@@ -167,4 +170,22 @@ fn what_is_no_database_is_not_imported() {
     let export = ["pages", "sqlite", "export", "a.pages", "--to", "b.db"];
     sandbox.run(&export).expect(1).says(&["cannot copy"]);
     assert!(!sandbox.path().join("b").exists() && !sandbox.path().join("b.db").exists());
+}
+
+#[test]
+fn a_store_that_others_use_by_turns_is_waited_for() {
+    let sandbox = loaded("packed");
+    let file = std::fs::File::open(sandbox.path().join("a.pages")).unwrap();
+    for command in ["stat", "verify", "compact"] {
+        file.lock().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                file.unlock().unwrap();
+            });
+            sandbox.run(&["pages", command, "a.pages"]).expect(0);
+        });
+    }
+    file.lock().unwrap();
+    sandbox.run(&["pages", "stat", "a.pages"]).expect(1).says(&["is in use"]);
 }

@@ -172,6 +172,8 @@ fn records_are_updated_found_and_deleted_by_key() {
     assert_eq!(count.stdout.trim(), "300\t600");
     sandbox.run(&["records", "delete", "store", "--key", "7"]).expect(0);
     sandbox.run(&get).expect(1).says(&["no record has the key \"7\""]);
+    let versions = sandbox.run(&["records", "get", "store", "--key", "7", "--all"]).expect(0);
+    assert_eq!(versions.stdout, user(7, 0) + &user(7, 1) + &user(7, 2));
     sandbox.run(&["records", "delete", "store", "--key", "7"]).expect(1).says(&["no record"]);
     let compact = ["records", "compact", "store", "--json"];
     let done = sandbox.run(&compact).expect(0).json();
@@ -259,4 +261,113 @@ fn sql_over_words_is_the_same_with_an_index_and_without() {
         }
         sandbox.run(&["records", "append", "store", "none", "--index", "words"]).expect(0);
     }
+}
+
+#[test]
+fn tail_shows_what_was_appended_also_what_was_updated_since() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["records", "create", "store"]).expect(0);
+    let job = |state: u64| format!("{{\"id\":\"job\",\"state\":{state}}}\n");
+    let mut tail = sandbox.command(&["records", "tail", "store", "--follow"]);
+    let mut tail = tail.stdout(Stdio::piped()).spawn().unwrap();
+    let followed = output(&mut tail);
+    sandbox.file("jobs.jsonl", (0..9).map(job).collect::<String>());
+    let append = ["records", "append", "store", "jobs.jsonl", "--key", "id"];
+    sandbox.run(&append).expect(0);
+    for state in 0..9 {
+        assert_eq!(next(&followed) + "\n", job(state));
+    }
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+    let last = ["records", "tail", "store", "-n", "3"];
+    let wanted = job(6) + &job(7) + &job(8);
+    assert_eq!(sandbox.run(&last).expect(0).stdout, wanted);
+    // A deletion is not a record.
+    sandbox.run(&["records", "delete", "store", "--key", "job"]).expect(0);
+    assert_eq!(sandbox.run(&last).expect(0).stdout, wanted);
+    sandbox.run(&["records", "tail", "store", "-n", "0"]).expect(0);
+}
+
+#[test]
+fn a_store_that_was_just_made_has_nothing_which_is_no_error() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["records", "create", "store"]).expect(0);
+    for arguments in [
+        &["records", "scan", "store"][..],
+        &["records", "search", "store", "word"],
+        &["records", "tail", "store"],
+        &["records", "export", "store", "-"],
+    ] {
+        assert_eq!(sandbox.run(arguments).expect(0).stdout, "", "{arguments:?}");
+    }
+    let count = sandbox.run(&["sql", "store", "SELECT count() FROM store"]).expect(0);
+    assert_eq!(count.stdout.trim(), "0");
+    sandbox.file("empty.jsonl", "");
+    let append = ["records", "append", "store", "empty.jsonl"];
+    sandbox.run(&append).expect(0).says(&["nothing was appended"]);
+    sandbox.run(&["records", "scan", "store", "--category", "other"]).expect(1).says(&["other"]);
+}
+
+#[test]
+fn a_record_that_is_too_long_is_found_before_and_passed_over() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["records", "create", "store"]).expect(0);
+    let good = "good\n".repeat(2500);
+    for more in [1, 9] {
+        let long = "y".repeat((16 << 20) + more);
+        sandbox.file("long.txt", format!("{good}{long}\nend\n"));
+        let append = ["records", "append", "store", "long.txt"];
+        let refused = sandbox.run(&append).expect(1);
+        refused.says(&["long.txt, record 2501", "nothing was appended", "limit"]);
+        assert_eq!(scan(&sandbox), "");
+    }
+    let piped = "cat long.txt | \"$TAMBOUR\" records append store";
+    let told = ["ids 0 to 2499 are in", "--skip 2500", "--skip 2501 passes over"];
+    sandbox.shell(piped).expect(1).says(&told);
+    assert_eq!(scan(&sandbox), good);
+    sandbox.shell(&format!("{piped} --skip 2501")).expect(0);
+    assert_eq!(scan(&sandbox), format!("{good}end\n"));
+}
+
+#[test]
+fn salvage_names_keys_whose_later_record_is_lost() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["records", "create", "store"]).expect(0);
+    let append = ["records", "append", "store", "in.jsonl", "--key", "id"];
+    sandbox.file("in.jsonl", "{\"id\":\"a\",\"v\":1}\n");
+    sandbox.run(&append).expect(0);
+    sandbox.run(&["records", "seal", "store"]).expect(0);
+    let others = lines(200).replace("\"k\"", "\"id\"");
+    sandbox.file("in.jsonl", &others);
+    sandbox.run(&append).expect(0);
+    sandbox.run(&["records", "delete", "store", "--key", "a"]).expect(0);
+    let seal = ["records", "seal", "store", "--group", "16", "--codec", "raw"];
+    sandbox.run(&seal).expect(0);
+    let file = sandbox.path().join("store/default/00000000000000000001.sealed");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let last = others.lines().last().unwrap();
+    let at = bytes.windows(last.len()).rposition(|it| it == last.as_bytes()).unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let salvage = ["records", "salvage", "store", "--to", "saved"];
+    let saved = sandbox.run(&[&salvage[..], &["--json"]].concat()).expect(6).json();
+    let doubtful = &saved["doubtful"];
+    assert_eq!(doubtful.as_array().map(Vec::len), Some(1), "{saved}");
+    assert_eq!((&doubtful[0]["key"], &doubtful[0]["old_id"]), (&"a".into(), &0.into()));
+    assert_eq!((&doubtful[0]["lost_id"], &saved["doubtful_unknown"]), (&201.into(), &false.into()));
+    let other = ["records", "salvage", "store", "--to", "other"];
+    let told = sandbox.run(&other).expect(6).says(&["1 key has an older record again"]).stdout;
+    assert!(told.contains("key \"a\" has record 0 again"), "{told}");
+}
+
+#[test]
+fn searches_say_what_they_do_not_do() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["records", "create", "store"]).expect(0);
+    sandbox.file("in.txt", "foo bar\n");
+    sandbox.run(&["records", "append", "store", "in.txt"]).expect(0);
+    let search = |query: &str| sandbox.run(&["records", "search", "store", query]);
+    search("f*o").expect(1).says(&["only at the end of a word"]);
+    search("foo and bar").expect(0).says(&["AND is the operator"]);
+    assert_eq!(search("foo AND bar").expect(0).stdout, "foo bar\n");
 }

@@ -5,6 +5,7 @@
 
 use super::super::RecordError;
 use super::super::entry::State;
+use super::super::keys::index::KeyIndex;
 use super::super::reader::Reader;
 use super::super::view::{Segment, View};
 use super::Moved;
@@ -88,7 +89,7 @@ pub(super) fn find(
             Segment::Open(open) => open.keys().ok().flatten(),
             Segment::Broken(..) => None,
         };
-        for (hash, record) in index.into_iter().flat_map(|index| index.all()) {
+        for (hash, record) in index.into_iter().flat_map(KeyIndex::all) {
             let id = slot.ids.start + u64::from(record);
             let Some(new) = copied(runs, id) else { continue };
             is_blind |= id < lost.blind;

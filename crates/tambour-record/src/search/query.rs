@@ -192,6 +192,11 @@ impl<'a> Parser<'a> {
                 let Some(end) = rest.find('"') else { return Err(self.bad("a second `\"`")) };
                 let query = Query::words(&rest[..end], false);
                 let query = query.ok_or_else(|| self.bad("a word between quotes"))?;
+                if rest[..end].contains('*') {
+                    return Err(
+                        self.bad("no `*` between quotes: without them, `disk.fu*` is a phrase")
+                    );
+                }
                 self.at += end + 2;
                 Ok(query)
             }
@@ -201,6 +206,12 @@ impl<'a> Parser<'a> {
                     return Err(self.bad("a word"));
                 }
                 let start = word.strip_suffix('*');
+                if start.unwrap_or(word).contains('*') {
+                    return Err(self.bad("a `*` only at the end of a word"));
+                }
+                if word.contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{ab}', '\u{bb}']) {
+                    return Err(self.bad("straight quotes, `\"`"));
+                }
                 // What the last word is the beginning of has to begin with it.
                 let prefix = start.and_then(|start| start.bytes().last()).is_some_and(is_word);
                 let query = Query::words(word, prefix).ok_or_else(|| self.bad("a word"))?;
@@ -255,8 +266,10 @@ mod tests {
 
     #[test]
     fn text_that_is_not_a_query_is_refused_with_its_place() {
-        for bad in ["", " ", "AND a", "a OR", "(a", "a)", "\"a", "\"-\"", "a AND OR b", "NOT", "--"]
-        {
+        let stars = ["f*o", "*oo", "\"foo ba*\"", "\u{201c}foo bar\u{201d}"];
+        let other =
+            ["", " ", "AND a", "a OR", "(a", "a)", "\"a", "\"-\"", "a AND OR b", "NOT", "--"];
+        for bad in stars.into_iter().chain(other) {
             let error = Query::parse(bad).unwrap_err().to_string();
             assert!(error.contains("at byte"), "{bad}: {error}");
         }

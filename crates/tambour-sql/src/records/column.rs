@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Most bytes of a value that a message shows.
 const SHOWN_BYTES: usize = 60;
-/// So many digits are exact as a float, whatever they are.
+/// This many digits are exact as a float, whatever they are.
 const EXACT_DIGITS: usize = 15;
 
 /// Why a value does not fit its column.
@@ -182,9 +182,10 @@ fn whole(value: Value<'_>) -> Option<i128> {
         return Some(number);
     }
     let number: f64 = digits.parse().ok()?;
-    #[expect(clippy::cast_possible_truncation, reason = "below 2^53 and whole")]
     let is_exact = number.fract() == 0.0 && number.abs() < (1_i64 << 53) as f64;
-    is_exact.then_some(number as i128)
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^53 and whole")]
+    let whole = number as i128;
+    is_exact.then_some(whole)
 }
 
 /// A number as a float. One that is whole keeps all of its digits, or is none.
@@ -203,7 +204,7 @@ fn float(value: Value<'_>) -> Option<f64> {
 /// A value in a message.
 fn shown(raw: &[u8]) -> String {
     let text = String::from_utf8_lossy(raw.get(..SHOWN_BYTES).unwrap_or(raw)).into_owned();
-    if raw.len() > SHOWN_BYTES { format!("{text}…") } else { text }
+    if raw.len() > SHOWN_BYTES { format!("{text}...") } else { text }
 }
 
 #[cfg(test)]

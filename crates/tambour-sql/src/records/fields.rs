@@ -38,7 +38,7 @@ pub(super) fn further_fields(
     fields(view, Vec::from([view.ids()]), |name| !is_known(name))
 }
 
-/// The wanted fields of these records. The type of each holds all values that were seen; a record that is no object has none,
+/// The wanted fields of these records. The type of each holds all values that were seen; a record that is not an object has none,
 /// and one that cannot be taken apart decides nothing.
 fn fields(
     view: &Arc<View>,

@@ -36,7 +36,7 @@ impl<'a> Value<'a> {
             digits if is_number(digits) => {
                 Self::Number(std::str::from_utf8(digits).map_err(|_| Bad("it is not UTF-8"))?)
             }
-            _ => return Err(Bad("it has a word that is no value")),
+            _ => return Err(Bad("it has a word that is not a value")),
         })
     }
 }
@@ -104,7 +104,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The next byte that is no space.
+    /// The next byte that is not a space.
     fn next(&mut self) -> Result<u8, Bad> {
         self.space();
         let byte = self.peek().ok_or(CUT)?;
@@ -245,8 +245,8 @@ mod tests {
 
     #[test]
     fn objects_come_apart() {
-        let found = names(" { \"a\" : [1,{\"]\":2}] , \"\\u00e9\\\"\":\"x\\\"}\",\"c\":-1.5e3 }\r");
-        assert_eq!(found.unwrap(), ["a=[1,{\"]\":2}]", "é\"=\"x\\\"}\"", "c=-1.5e3"]);
+        let found = names(" { \"a\" : [1,{\"]\":2}] , \"\\u0065\\\"\":\"x\\\"}\",\"c\":-1.5e3 }\r");
+        assert_eq!(found.unwrap(), ["a=[1,{\"]\":2}]", "e\"=\"x\\\"}\"", "c=-1.5e3"]);
         assert_eq!(names("{}").unwrap(), Vec::<String>::new());
         for bad in
             ["{", "{\"a\"", "{\"a\":1", "{\"a\":1,}", "{a:1}", "{\"a\":1}x", "{\"a\" 1}", "[]"]

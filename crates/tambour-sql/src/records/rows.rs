@@ -49,7 +49,7 @@ impl Wanted {
         Self { names, places, columns }
     }
 
-    /// Adds those of a record. Other ones are not looked at, and a record that is no object has none.
+    /// Adds those of a record. Other ones are not looked at, and a record that is not an object has none.
     fn add(&mut self, record: &[u8]) -> Result<(), Misfit> {
         let mut found = vec![None; self.columns.len()];
         if self.columns.is_empty() {

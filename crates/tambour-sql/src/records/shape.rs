@@ -138,7 +138,7 @@ impl Shape {
                     shapes.iter().map(|(name, shape)| Field::new(name, shape.data_type(), true));
                 DataType::Struct(fields.collect::<Fields>())
             }
-            // An object without fields is no type; a text holds whatever comes.
+            // An object without fields is not a type; a text holds whatever comes.
             Self::Nothing | Self::Text | Self::Object(_) => DataType::Utf8,
         }
     }

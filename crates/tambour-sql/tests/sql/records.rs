@@ -122,7 +122,7 @@ fn what_the_sample_did_not_show() {
     let error = rows(&session_of(), &format!("SELECT ms FROM log WHERE _id = {bad}")).unwrap_err();
     assert!(error.contains("_record"), "{error}");
     assert!(error.contains(&format!("record {bad}: field \"ms\" is \"soon\"")), "{error}");
-    // A record that is no object has no fields.
+    // A record that is not an object has no fields.
     let fields = format!("SELECT ms, user FROM log WHERE _id = {}", bad + 1);
     assert_eq!(rows(&session_of(), &fields).unwrap(), ["|"]);
     let got = rows(&session_of(), &format!("SELECT _record FROM log WHERE _id = {}", bad + 1));

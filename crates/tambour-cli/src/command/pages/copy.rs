@@ -1,7 +1,7 @@
 //! Backups, restores, conversions.
 
 use super::arguments::{BackupArguments, ConvertArguments, RestoreArguments};
-use super::{check_apart, tell};
+use super::{check_apart, opened, tell};
 use crate::exit::Failure;
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
@@ -26,7 +26,7 @@ fn facts(report: &BackupReport) -> [(&'static str, serde_json::Value); 4] {
 
 /// Writes a backup; a file appears under its name when it is complete.
 pub(super) fn backup(arguments: &BackupArguments, console: Console) -> anyhow::Result<()> {
-    let store = Store::open(&arguments.store, Access::Read)?;
+    let store = opened(&arguments.store, Access::Read)?;
     if arguments.file == Path::new("-") {
         let mut target = stdout::data();
         let report = store.backup(&mut target, arguments.since)?;
@@ -98,7 +98,7 @@ pub(super) fn restore(arguments: &RestoreArguments, console: Console) -> anyhow:
 
 /// Writes a store again.
 pub(super) fn convert(arguments: &ConvertArguments, console: Console) -> anyhow::Result<()> {
-    let store = Store::open(&arguments.store, Access::Read)?;
+    let store = opened(&arguments.store, Access::Read)?;
     let options = Options { layout: arguments.layout.into(), ..Options::default() };
     let report = page::convert(disk().as_ref(), &store, &arguments.target, &options)?;
     if arguments.json {

@@ -1,7 +1,7 @@
 //! Actions that look: stat, verify, doctor.
 
 use super::arguments::DoctorArguments;
-use super::tell;
+use super::{opened, tell};
 use crate::clock::Start;
 use crate::exit::{Exit, Failure};
 use crate::output::grid::{Frame, Grid, Heading};
@@ -10,11 +10,11 @@ use crate::output::{Console, failure, quantity, stdout};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
-use tambour::page::{Access, Level, PageError, Stat, Store, Verified, doctor};
+use tambour::page::{Access, Level, PageError, Stat, Verified, doctor};
 
 /// Shows what a store takes.
 pub(super) fn stat(path: &Path, json: bool) -> anyhow::Result<()> {
-    let mut store = Store::open(path, Access::Read)?;
+    let mut store = opened(path, Access::Read)?;
     let stat = store.stat(true)?;
     let codec = store.codec();
     let mut facts = vec![
@@ -115,7 +115,7 @@ pub(super) fn verify(
     console: Console,
 ) -> anyhow::Result<()> {
     let start = Start::now();
-    let opened = Store::open(path, Access::Read);
+    let opened = opened(path, Access::Read);
     let verified = match opened {
         Ok(store) => {
             let mut progress = console.progress("verify", Total::Rows(store.len()));

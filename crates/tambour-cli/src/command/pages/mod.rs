@@ -14,7 +14,7 @@ use arguments::{MakeArguments, PagesAction};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tambour::page::{Options, Store};
+use tambour::page::{Access, Options, PageError, Store};
 
 /// Runs an action.
 pub(crate) fn run(action: &PagesAction, console: Console) -> anyhow::Result<()> {
@@ -61,6 +61,22 @@ fn map_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".map");
     PathBuf::from(name)
+}
+
+/// So often, and so for two seconds, a store is looked at that others use by turns: an SQLite database between transactions.
+const LOOKS: usize = 400;
+/// Between two looks.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
+
+/// Opens a store, and waits a little for who has it for a transaction.
+fn opened(path: &Path, access: Access) -> Result<Store, PageError> {
+    for _ in 0..LOOKS {
+        match Store::open(path, access) {
+            Err(PageError::Locked { .. }) => std::thread::sleep(PAUSE),
+            opened => return opened,
+        }
+    }
+    Store::open(path, access)
 }
 
 /// True if a path leads to a store of pages.

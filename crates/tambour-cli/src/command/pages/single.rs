@@ -1,6 +1,6 @@
 //! One page: out of a store, and into it.
 
-use super::check_apart;
+use super::{check_apart, opened};
 use crate::exit::Failure;
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use tambour::page::{Access, Durability, Store};
+use tambour::page::{Access, Durability};
 
 /// Write one page to standard output, or into a file
 #[derive(Args, Debug)]
@@ -48,13 +48,14 @@ pub(crate) struct PutArguments {
 
 /// Writes a page out.
 pub(super) fn get(arguments: &GetArguments) -> anyhow::Result<()> {
-    let mut store = Store::open(&arguments.store, Access::Read)?;
+    let mut store = opened(&arguments.store, Access::Read)?;
     if !store.contains(arguments.page) {
         let text = format!(
-            "{}: no page {}; the store has {}",
+            "{}: page {} was never written, or was freed; the store has {}, the last of them {}",
             arguments.store.display(),
             arguments.page,
-            quantity::counted(store.pages().count() as u64, "page", "pages")
+            quantity::counted(store.pages().count() as u64, "page", "pages"),
+            store.pages().last().map_or_else(|| "none".to_owned(), |page| page.to_string()),
         );
         return Err(Failure::NotFound(text).into());
     }
@@ -84,7 +85,7 @@ pub(super) fn get(arguments: &GetArguments) -> anyhow::Result<()> {
 
 /// Takes a page in.
 pub(super) fn put(arguments: &PutArguments, console: Console) -> anyhow::Result<()> {
-    let mut store = Store::open(&arguments.store, Access::Write)?;
+    let mut store = opened(&arguments.store, Access::Write)?;
     let page_bytes = store.page_bytes();
     // One byte more than fits tells that there is too much, and not how much.
     let limit = page_bytes as u64 + 1;

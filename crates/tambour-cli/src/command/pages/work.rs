@@ -1,7 +1,7 @@
 //! Actions that read and write pages: load, scan, update, compact.
 
 use super::arguments::{CompactArguments, LoadArguments, ScanArguments, UpdateArguments};
-use super::{check_apart, is_store, options, tell};
+use super::{check_apart, is_store, opened, options, tell};
 use crate::clock::Start;
 use crate::exit::Failure;
 use crate::output::progress::Total;
@@ -24,7 +24,7 @@ const NO_HOLES: &str =
 pub(super) fn load(arguments: &LoadArguments, console: Console) -> anyhow::Result<()> {
     let (mut source, length) = source(&arguments.file)?;
     let mut store = if is_store(&arguments.store) {
-        Store::open(&arguments.store, Access::Write)?
+        opened(&arguments.store, Access::Write)?
     } else {
         Store::create(&arguments.store, &options(&arguments.make)?)?
     };
@@ -136,7 +136,7 @@ fn next_page(source: &mut dyn Read, page_bytes: usize) -> std::io::Result<Option
 
 /// Reads all pages.
 pub(super) fn scan(arguments: &ScanArguments, console: Console) -> anyhow::Result<()> {
-    let store = Store::open(&arguments.store, Access::Read)?;
+    let store = opened(&arguments.store, Access::Read)?;
     if let Some(path) = &arguments.output {
         check_apart(&arguments.store, path)?;
     }
@@ -180,7 +180,7 @@ pub(super) fn scan(arguments: &ScanArguments, console: Console) -> anyhow::Resul
 
 /// Changes random pages.
 pub(super) fn update(arguments: &UpdateArguments, console: Console) -> anyhow::Result<()> {
-    let mut store = Store::open(&arguments.store, Access::Write)?;
+    let mut store = opened(&arguments.store, Access::Write)?;
     let pages: Vec<u64> = store.pages().collect();
     if pages.is_empty() {
         let text = format!("{}: the store has no pages to change", arguments.store.display());
@@ -237,7 +237,7 @@ pub(super) fn update(arguments: &UpdateArguments, console: Console) -> anyhow::R
 
 /// Compacts a store.
 pub(super) fn compact(arguments: &CompactArguments, console: Console) -> anyhow::Result<()> {
-    let mut store = Store::open(&arguments.store, Access::Write)?;
+    let mut store = opened(&arguments.store, Access::Write)?;
     let start = Start::now();
     let done = store.compact(arguments.budget.map_or(u64::MAX, |budget| budget.0))?;
     console.detail(format_args!("{} in {}", done.moved, quantity::seconds(start.elapsed())));

@@ -62,8 +62,21 @@ impl Records {
         }
     }
 
+    /// Passes over the next record, also over one that is too long or wrong; `false` at the end.
+    pub(super) fn pass_over(&mut self) -> anyhow::Result<bool> {
+        self.number += 1;
+        let more = match self.format {
+            RecordFormat::Lines | RecordFormat::Jsonl => skip_until(&mut self.source, b'\n'),
+            RecordFormat::Nul => skip_until(&mut self.source, 0),
+            RecordFormat::Length => skip_length(&mut self.source),
+        };
+        let more = more.with_context(|| self.place())?;
+        self.number -= u64::from(!more);
+        Ok(more)
+    }
+
     /// Reads the next record, whatever it is; `false` at the end.
-    pub(super) fn pass_over(&mut self, record: &mut Vec<u8>) -> anyhow::Result<bool> {
+    fn any(&mut self, record: &mut Vec<u8>) -> anyhow::Result<bool> {
         record.clear();
         self.number += 1;
         let more = match self.format {
@@ -79,7 +92,7 @@ impl Records {
     /// Reads the next record; `false` at the end. JSON lines are checked, and empty ones are left out.
     pub(super) fn next(&mut self, record: &mut Vec<u8>) -> anyhow::Result<bool> {
         loop {
-            if !self.pass_over(record)? {
+            if !self.any(record)? {
                 return Ok(false);
             }
             if self.format != RecordFormat::Jsonl {
@@ -114,24 +127,55 @@ fn until(source: &mut dyn BufRead, end: u8, record: &mut Vec<u8>) -> io::Result<
     let read = source.take(limit).read_until(end, record)?;
     if record.last() == Some(&end) {
         record.pop();
-    } else if read as u64 == limit {
-        return Err(too_long(limit));
+    }
+    if record.len() > RECORD_BYTES_MAX {
+        return Err(too_long(record.len() as u64));
     }
     Ok(read > 0)
 }
 
-fn behind_length(source: &mut dyn BufRead, record: &mut Vec<u8>) -> io::Result<bool> {
+/// Passes over everything up to a byte; whether anything was there.
+fn skip_until(source: &mut dyn BufRead, end: u8) -> io::Result<bool> {
+    Ok(source.skip_until(end)? > 0)
+}
+
+fn skip_length(source: &mut dyn BufRead) -> io::Result<bool> {
+    let Some(length) = length(source)? else { return Ok(false) };
+    let passed = io::copy(&mut source.take(length.into()), &mut io::sink())?;
+    if passed < u64::from(length) { Err(cut(length)) } else { Ok(true) }
+}
+
+/// The length of the next record; `None` at the end.
+fn length(source: &mut dyn BufRead) -> io::Result<Option<u32>> {
     let mut length = [0; 4];
     if source.fill_buf()?.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
-    source.read_exact(&mut length)?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > RECORD_BYTES_MAX {
-        return Err(too_long(length as u64));
+    source.read_exact(&mut length).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            io::Error::new(error.kind(), "the input ends within the length of a record")
+        }
+        _ => error,
+    })?;
+    Ok(Some(u32::from_le_bytes(length)))
+}
+
+/// The error of a record that ends early.
+fn cut(length: u32) -> io::Error {
+    let text = format!("the input ends within a record of {length} bytes");
+    io::Error::new(io::ErrorKind::UnexpectedEof, text)
+}
+
+fn behind_length(source: &mut dyn BufRead, record: &mut Vec<u8>) -> io::Result<bool> {
+    let Some(length) = length(source)? else { return Ok(false) };
+    if length as usize > RECORD_BYTES_MAX {
+        return Err(too_long(length.into()));
     }
-    record.resize(length, 0);
-    source.read_exact(record)?;
+    record.resize(length as usize, 0);
+    source.read_exact(record).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => cut(length),
+        _ => error,
+    })?;
     Ok(true)
 }
 
@@ -170,9 +214,13 @@ pub(super) fn time(text: &str) -> anyhow::Result<i64> {
         return Ok(number);
     }
     let time = chrono::DateTime::parse_from_rfc3339(text)
-        .map_err(|error| Failure::Usage(format!("{text:?} is not a time: {error}")))?;
+        .map_err(|error| Failure::Usage(format!("{text:?} is not a time: {error}; {WANTED}")))?;
     Ok(time.timestamp_micros())
 }
+
+/// What a time in text has to be.
+const WANTED: &str =
+    "RFC 3339 with a zone is, as 2026-11-01T08:00:00Z or 2026-11-01T08:00:00.25+01:00";
 
 /// The time of a JSON record in microseconds; `None` when the field is not there.
 pub(super) fn time_of(record: &[u8], field: &str, unit: TimeUnit) -> anyhow::Result<Option<i64>> {
@@ -182,7 +230,8 @@ pub(super) fn time_of(record: &[u8], field: &str, unit: TimeUnit) -> anyhow::Res
     match value.get(field) {
         None | Some(serde_json::Value::Null) => Ok(None),
         Some(serde_json::Value::String(text)) => {
-            let time = chrono::DateTime::parse_from_rfc3339(text).map_err(|error| bad(&error))?;
+            let time = chrono::DateTime::parse_from_rfc3339(text)
+                .map_err(|error| bad(&format_args!("{text:?}: {error}; {WANTED}")))?;
             Ok(Some(time.timestamp_micros()))
         }
         Some(serde_json::Value::Number(number)) => {
@@ -191,11 +240,20 @@ pub(super) fn time_of(record: &[u8], field: &str, unit: TimeUnit) -> anyhow::Res
                 TimeUnit::Ms => 1000,
                 TimeUnit::Us => 1,
             };
-            let whole = number.as_i64().and_then(|number| number.checked_mul(factor));
-            whole.map(Some).ok_or_else(|| bad(number))
+            let micros = match number.as_i64() {
+                Some(number) => number.checked_mul(factor),
+                None => number.as_f64().and_then(|number| rounded(number * factor as f64)),
+            };
+            micros.map(Some).ok_or_else(|| bad(number))
         }
         Some(other) => Err(bad(other)),
     }
+}
+
+/// Microseconds, which loggers write as fractions of larger units.
+#[expect(clippy::cast_possible_truncation, reason = "within the range of i64")]
+fn rounded(micros: f64) -> Option<i64> {
+    (micros.abs() < i64::MAX as f64).then_some(micros.round() as i64)
 }
 
 /// The key of a JSON record.
@@ -226,6 +284,13 @@ mod tests {
         assert_eq!(time(r#"{"t":"1970-01-01T00:00:01.5Z"}"#, TimeUnit::S), Some(1_500_000));
         assert_eq!(time(r#"{"t":7}"#, TimeUnit::Ms), Some(7000));
         assert_eq!(time(r#"{"t":9223372036854775807}"#, TimeUnit::S), None);
+        assert_eq!(time(r#"{"t":1793491200.25}"#, TimeUnit::S), Some(1_793_491_200_250_000));
+        assert_eq!(time(r#"{"t":1e12}"#, TimeUnit::Ms), Some(1_000_000_000_000_000));
+        assert_eq!(time(r#"{"t":-1.5}"#, TimeUnit::S), Some(-1_500_000));
+        assert_eq!(time(r#"{"t":1e300}"#, TimeUnit::S), None);
+        assert_eq!(time(r#"{"t":18446744073709551615}"#, TimeUnit::Us), None);
+        let error = time_of(br#"{"t":"2026-11-01 00:00:00"}"#, "t", TimeUnit::S).unwrap_err();
+        assert!(error.to_string().contains("2026-11-01T08:00:00Z"), "{error}");
         assert_eq!(time(r#"{"u":7}"#, TimeUnit::Ms), None);
         assert!(time_of(b"{\"t\":[]}", "t", TimeUnit::S).is_err());
     }

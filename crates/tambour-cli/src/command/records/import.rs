@@ -105,7 +105,7 @@ impl Source {
         let skip = if file == 0 { self.arguments.skip } else { 0 };
         loop {
             if records.number < skip {
-                if !records.pass_over(record)? {
+                if !records.pass_over()? {
                     return Ok(false);
                 }
                 continue;
@@ -201,7 +201,9 @@ impl Commits<'_> {
                 Ok(Ok(piece)) => self.take(piece)?,
                 Ok(Err(error)) => {
                     self.commit()?;
-                    return Err(error.context(self.told()));
+                    let over =
+                        format!("; --skip {} passes over the one that is wrong", self.read + 1);
+                    return Err(error.context(self.told() + &over));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.commit(),
@@ -269,10 +271,13 @@ impl Commits<'_> {
             .iter()
             .map(|file| file.display().to_string())
             .collect();
+        let ids = if end > self.first {
+            format!("ids {} to {} are in", self.first, end - 1)
+        } else {
+            "nothing was appended".to_owned()
+        };
         format!(
-            "ids {} to {} are in, from {file} its first {} records; to go on after them, append {} with --skip {}",
-            self.first,
-            end.saturating_sub(1),
+            "{ids}, from {file} its first {} records; to go on after them, append {} with --skip {}",
             self.read,
             rest.join(" "),
             self.read,

@@ -72,65 +72,9 @@ fn to_json(report: &SealReport) -> serde_json::Value {
 pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> anyhow::Result<()> {
     let saved = save(&storage::disk(), &arguments.store, &arguments.to)?;
     if arguments.json {
-        let damage: Vec<_> = saved.damage.iter().map(|error| failure::fields(error)).collect();
-        let cut: Vec<_> = saved
-            .cut
-            .iter()
-            .map(|cut| {
-                json!({
-                    "path": cut.path.display().to_string(),
-                    "offset": cut.offset,
-                    "bytes": cut.bytes,
-                    "records": cut.records,
-                    "whole_behind": cut.whole_behind,
-                })
-            })
-            .collect();
-        let doubtful: Vec<_> = doubtful(&saved)
-            .map(|(category, record)| {
-                json!({
-                    "category": category,
-                    "key": String::from_utf8_lossy(&record.key),
-                    "id": record.new,
-                    "old_id": record.old,
-                    "lost_id": record.lost,
-                })
-            })
-            .collect();
-        stdout::json(&json!({
-            "schema": "tambour/records-salvage/1",
-            "records": saved.records,
-            "lost": saved.lost,
-            "unknown": saved.unknown,
-            "doubtful": doubtful,
-            "doubtful_unknown": saved.blind,
-            "damage": damage,
-            "cut": cut,
-        }))?;
+        salvaged_json(&saved)?;
     } else {
-        let mut lines = stdout::text();
-        for error in &saved.damage {
-            writeln!(lines, "{}", failure::chain(error).join(": "))?;
-        }
-        for cut in &saved.cut {
-            let rest = if cut.whole_behind {
-                "; what is intact is saved, the rest is counted as lost"
-            } else {
-                ""
-            };
-            writeln!(lines, "{}{rest}", cut_off(cut))?;
-        }
-        for (category, record) in doubtful(&saved) {
-            writeln!(
-                lines,
-                "{category}: key {:?} has record {} again, which was {}: record {}, which is lost, replaced or deleted it",
-                String::from_utf8_lossy(&record.key),
-                record.new,
-                record.old,
-                record.lost,
-            )?;
-        }
-        lines.flush()?;
+        salvaged_lines(&saved)?;
     }
     let records = quantity::counted(saved.records, "record", "records");
     let unknown = if saved.unknown {
@@ -145,6 +89,72 @@ pub(super) fn salvage(arguments: &SalvageRecordsArguments, console: Console) -> 
         return Ok(());
     }
     Err(Failure::Listed { summary, exit: Exit::Partial }.into())
+}
+
+/// What was saved and lost, for programs.
+fn salvaged_json(saved: &Salvaged) -> anyhow::Result<()> {
+    let damage: Vec<_> = saved.damage.iter().map(|error| failure::fields(error)).collect();
+    let cut: Vec<_> = saved
+        .cut
+        .iter()
+        .map(|cut| {
+            json!({
+                "path": cut.path.display().to_string(),
+                "offset": cut.offset,
+                "bytes": cut.bytes,
+                "records": cut.records,
+                "whole_behind": cut.whole_behind,
+            })
+        })
+        .collect();
+    let doubtful: Vec<_> = doubtful(saved)
+        .map(|(category, record)| {
+            json!({
+                "category": category,
+                "key": String::from_utf8_lossy(&record.key),
+                "id": record.new,
+                "old_id": record.old,
+                "lost_id": record.lost,
+            })
+        })
+        .collect();
+    Ok(stdout::json(&json!({
+        "schema": "tambour/records-salvage/1",
+        "records": saved.records,
+        "lost": saved.lost,
+        "unknown": saved.unknown,
+        "doubtful": doubtful,
+        "doubtful_unknown": saved.blind,
+        "damage": damage,
+        "cut": cut,
+    }))?)
+}
+
+/// Each loss in a line.
+fn salvaged_lines(saved: &Salvaged) -> anyhow::Result<()> {
+    let mut lines = stdout::text();
+    for error in &saved.damage {
+        writeln!(lines, "{}", failure::chain(error).join(": "))?;
+    }
+    for cut in &saved.cut {
+        let rest = if cut.whole_behind {
+            "; what is intact is saved, the rest is counted as lost"
+        } else {
+            ""
+        };
+        writeln!(lines, "{}{rest}", cut_off(cut))?;
+    }
+    for (category, record) in doubtful(saved) {
+        writeln!(
+            lines,
+            "{category}: key {:?} has record {} again, which was {}: record {}, which is lost, replaced or deleted it",
+            String::from_utf8_lossy(&record.key),
+            record.new,
+            record.old,
+            record.lost,
+        )?;
+    }
+    Ok(lines.flush()?)
 }
 
 /// Records that are the latest of their keys again.

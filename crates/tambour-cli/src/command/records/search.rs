@@ -45,11 +45,26 @@ pub(super) fn run(arguments: &SearchArguments, console: Console) -> anyhow::Resu
     target.flush()?;
     if searched.without_index > 0 {
         let segments = quantity::counted(searched.without_index as u64, "segment", "segments");
+        let were = if searched.without_index == 1 { "was" } else { "were" };
         console.note(format_args!(
-            "{segments} without an index were read as a whole; `records append --index words` gives them one"
+            "{segments} without an index, or with a damaged one, {were} read as a whole; `records append --index words` gives them one, \
+             `records verify --repair` makes damaged ones again"
         ));
     }
+    if searched.hits == 0
+        && let Some(word) = arguments.query.split_whitespace().find(|it| is_small_operator(it))
+    {
+        let operator = word.to_ascii_uppercase();
+        console
+            .note(format_args!("{word:?} is searched for as a word; {operator} is the operator"));
+    }
     Ok(())
+}
+
+/// Whether a word looks like AND, OR or NOT, and is none.
+fn is_small_operator(word: &str) -> bool {
+    ["and", "or", "not"].iter().any(|it| word.eq_ignore_ascii_case(it))
+        && !["AND", "OR", "NOT"].contains(&word)
 }
 
 fn to_json(scanned: &Scanned<'_>) -> serde_json::Value {

@@ -2,7 +2,6 @@
 
 use super::arguments::TrainArguments;
 use super::{format, open};
-use crate::exit::Failure;
 use crate::output::progress::Total;
 use crate::output::{Console, quantity, stdout};
 use anyhow::Context;
@@ -17,10 +16,6 @@ use tambour_report::dictionary::trade_offs;
 const SAMPLE_BYTES_MAX: usize = 256 << 20;
 
 pub(super) fn run(arguments: &TrainArguments, console: Console) -> anyhow::Result<()> {
-    if arguments.report.is_none() && arguments.into.is_none() {
-        let problem = "say --report to measure, or --into STORE to train for a store";
-        return Err(Failure::Usage(problem.to_owned()).into());
-    }
     let mut records = Batch::default();
     let format = format::of(&arguments.file, arguments.format);
     format::read(&arguments.file, format, &mut |record| {
@@ -40,14 +35,19 @@ pub(super) fn run(arguments: &TrainArguments, console: Console) -> anyhow::Resul
             console.note(format_args!("the next segment begins with a dictionary of {bytes}"));
         }
     }
-    let Some(page) = &arguments.report else { return Ok(()) };
+    // Without anything else that was asked for, it tells what it measures, and writes no page.
+    if arguments.report.is_none() && arguments.into.is_some() {
+        return Ok(());
+    }
     let mut progress = console.progress("train", Total::Files(100));
     let found = trade_offs(&records, &mut |done, total| {
         progress.update((100 * done / total.max(1)) as u64, 0);
     })?;
     drop(progress);
-    let html = found.page(Machine::of_this_run(kernels::isa()?)).render()?;
-    std::fs::write(page, html).with_context(|| page.display().to_string())?;
+    if let Some(page) = &arguments.report {
+        let html = found.page(Machine::of_this_run(kernels::isa()?)).render()?;
+        std::fs::write(page, html).with_context(|| page.display().to_string())?;
+    }
     if arguments.json {
         let cells = found.cells.iter().map(|cell| {
             json!({
@@ -71,6 +71,8 @@ pub(super) fn run(arguments: &TrainArguments, console: Console) -> anyhow::Resul
     let table = found.table();
     writeln!(target, "{}\n{}\n{}", table.title, table.to_text(), found.recommendation())?;
     target.flush()?;
-    console.note(format_args!("wrote {}", page.display()));
+    if let Some(page) = &arguments.report {
+        console.note(format_args!("wrote {}", page.display()));
+    }
     Ok(())
 }

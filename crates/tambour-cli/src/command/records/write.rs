@@ -55,12 +55,16 @@ pub(super) fn append(arguments: &AppendArguments, console: Console) -> anyhow::R
         }))?;
         return Ok(sealed?);
     }
+    if end == first {
+        console.note("nothing was appended: there were no records, or all were passed over");
+        return Ok(sealed?);
+    }
     console.note(format_args!(
         "{}, {} in {}: ids {first} to {}",
         quantity::counted(end - first, "record", "records"),
         quantity::bytes(bytes),
         quantity::seconds(start.elapsed()),
-        end.saturating_sub(1),
+        end - 1,
     ));
     Ok(sealed?)
 }
