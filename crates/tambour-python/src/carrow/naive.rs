@@ -36,7 +36,7 @@ fn naive(stated: &Stated, arrow: &DataType) -> Option<DataType> {
         (
             Stated::DateTime { zone: None } | Stated::DateTime64 { zone: None, .. },
             DataType::Timestamp(unit, Some(zone)),
-        ) => (zone.as_ref() == INSIDE).then(|| DataType::Timestamp(*unit, None)),
+        ) => (zone.as_ref() == INSIDE).then_some(DataType::Timestamp(*unit, None)),
         (Stated::Array(stated), DataType::List(item)) => {
             let data_type = naive(stated, item.data_type())?;
             Some(DataType::List(with_type(item, data_type)))
