@@ -117,7 +117,8 @@ def assignment(chance, layout):
         f"d = {value(chance, 'd')}",
         "a = arrayMap(x -> x + 1, a)",
         f"t = {value(chance, 't')}",
-        "v = concat(v, l), w = w + 1",
+        # A number that does not fit is an error here, and wraps around there.
+        "v = concat(v, l), w = if(w < 65535, w + 1, w)",
         "b = b + i",
     ]
     if "(s," not in layout[0]:
