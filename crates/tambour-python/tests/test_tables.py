@@ -397,7 +397,9 @@ def test_verify_and_salvage(numbers, tmp_path):
     part = damaged / numbers.parts[0].name
     file = max(part.glob("*.bin"), key=lambda path: path.stat().st_size)
     content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
+    # More than one bit, which a salvage would put right.
+    middle = len(content) // 2
+    content[middle : middle + 16] = bytes(byte ^ 0xFF for byte in content[middle : middle + 16])
     file.write_bytes(content)
     seen = tambour.verify(damaged)
     assert not seen.good and isinstance(seen.damage[0], tambour.CorruptError)
