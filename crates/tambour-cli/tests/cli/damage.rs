@@ -182,7 +182,16 @@ fn salvage_keeps_what_the_blocks_hold() {
     let path = part.to_str().unwrap();
     sandbox.run(&["salvage", path, "--to", "whole"]).expect(0).says(&["300,000 of 300,000 rows"]);
 
-    Damage::Flipped.apply(&part.join("v.bin"));
+    let file = part.join("v.bin");
+    Damage::Flipped.apply(&file);
+    let run = sandbox.run(&["salvage", path, "--to", "mended", "--json"]).expect(0);
+    let mended = run.json();
+    assert_eq!(mended["put_right"][0]["file"], "v.bin", "{mended}");
+    // One bit is put right; more are not.
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle + 1] ^= 0xff;
+    fs::write(&file, bytes).unwrap();
     let run = sandbox.run(&["salvage", path, "--to", "saved", "--json"]).expect(6);
     let saved = run.json();
     assert_eq!(saved["schema"], "tambour/salvage/1");
