@@ -10,7 +10,7 @@ use arrow::array::{ArrayRef, StringViewArray};
 use arrow::datatypes::{DataType as ArrowType, i256};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue, plan_err};
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, cast, lit};
@@ -99,34 +99,35 @@ pub(super) fn of_text(text: &str, decimal: &ArrowType) -> Result<ScalarValue> {
     let Some(cast) = tambour_aggregate::find_in_queries("CAST") else {
         return plan_err!("there is no function CAST");
     };
-    let made = cast.evaluate(&operands);
-    let made = made.map_err(|error| DataFusionError::External(Box::new(error)))?;
+    let Ok(made) = cast.evaluate(&operands) else {
+        return plan_err!("'{text}' is not a Decimal({precision}, {scale})");
+    };
     ScalarValue::try_from_array(&made.values, 0)
 }
 
 /// The decimal of a type that is a float.
-#[expect(clippy::cast_possible_truncation, reason = "it is within the range")]
-#[expect(clippy::cast_precision_loss, reason = "it is what is compared")]
 fn member(float: f64, decimal: &ArrowType) -> Option<ScalarValue> {
     let (ArrowType::Decimal128(precision, scale) | ArrowType::Decimal256(precision, scale)) =
         *decimal
     else {
         return None;
     };
-    let power = 10_f64.powi(i32::from(scale));
+    // The nearest float to the power.
+    let power: f64 = format!("1e{scale}").parse().ok()?;
     let cut = (float * power).trunc();
-    // More digits than these, no float has.
-    if !cut.is_finite() || cut.abs() >= i128::MAX as f64 || (cut / power) != float {
+    if !cut.is_finite() || (cut / power) != float {
         return None;
     }
-    let number = cut as i128;
-    match decimal {
-        ArrowType::Decimal128(..) if number.unsigned_abs() >= 10_u128.pow(u32::from(precision)) => {
-            None
-        }
-        ArrowType::Decimal128(..) => Some(ScalarValue::Decimal128(Some(number), precision, scale)),
-        _ => Some(ScalarValue::Decimal256(Some(i256::from_i128(number)), precision, scale)),
+    let digits = format!("{cut:.0}");
+    if digits.trim_start_matches('-').len() > usize::from(precision) {
+        return None;
     }
+    Some(match decimal {
+        ArrowType::Decimal128(..) => {
+            ScalarValue::Decimal128(Some(digits.parse().ok()?), precision, scale)
+        }
+        _ => ScalarValue::Decimal256(Some(i256::from_string(&digits)?), precision, scale),
+    })
 }
 
 /// Sets of floats that a query gives are compared with a decimal as a float. What ClickHouse makes of a float that it looks for among

@@ -103,9 +103,11 @@ pub(super) fn fitted_to(expr: &Expr, other: &Field, data_type: &DataType) -> Res
         }
         // Digits past those of the type do not count, nor do they round up.
         (DataType::Decimal { scale, .. }, Some(text), _)
-            if text
-                .split_once('.')
-                .is_some_and(|(_, digits)| digits.len() > usize::from(*scale)) =>
+            if text.split_once('.').is_some_and(|(whole, digits)| {
+                let whole = whole.trim_start_matches(['-', '+']);
+                digits.len() > usize::from(*scale)
+                    && whole.bytes().chain(digits.bytes()).all(|it| it.is_ascii_digit())
+            }) =>
         {
             Some(super::decimals::of_text(text, other.data_type())?)
         }

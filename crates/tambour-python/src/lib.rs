@@ -71,6 +71,8 @@ mod _internal {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         work::imported();
+        #[cfg(feature = "sql")]
+        tambour::sql::compute_defaults();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("has_sql", cfg!(feature = "sql"))
     }

@@ -360,10 +360,11 @@ impl Session {
         switches: Switches,
     ) -> Result<LogicalPlan, SqlError> {
         let mut planned = Box::pin(state.statement_to_plan(statement.clone())).await;
-        if let Err(error) = &planned
-            && crate::records::widen(state, error).await?
+        // Each time a column is found that was missing, another one may be.
+        while let Err(error) = &planned
+            && crate::records::widen(state, error, text).await?
         {
-            planned = Box::pin(state.statement_to_plan(statement)).await;
+            planned = Box::pin(state.statement_to_plan(statement.clone())).await;
         }
         let planned = planned.map_err(|error| self.explained(error, text))?;
         let is_merged = switches.merged == Some(true);

@@ -3,22 +3,24 @@
 
 use crate::SqlError;
 use crate::context::{Session, SessionOptions};
-use crate::write::derived::{Derived, Step};
+use crate::write::complete::step;
+use crate::write::derived::{Derived, Step, ordered};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType as ArrowType, Schema};
 use datafusion::error::DataFusionError;
 use futures::task::noop_waker_ref;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use tambour_dialect as dialect;
 use tambour_files::Handed;
 use tambour_part::part::Derive;
 use tambour_part::types::{Column, Strings};
 use tambour_part::{PartError, Place};
 use tambour_table::compute_defaults_by;
+use tambour_table::schema::ColumnDefinition;
 
 /// What errors call the rows.
 const SOURCE: &str = "DEFAULT";
@@ -26,33 +28,59 @@ const SOURCE: &str = "DEFAULT";
 /// Lets tables that are opened from now on fill columns that a part lacks with whatever DEFAULT they have; without this, only what
 /// keys may compute is known there.
 pub fn compute_defaults() {
-    compute_defaults_by(|column, default, stored| {
-        let reads = dialect::columns_of(default).map_err(|error| error.to_string())?;
+    compute_defaults_by(|column, others, stored| {
+        let steps = steps(column, others).map_err(|error| error.to_string())?;
         // `t.y` may be of the tuple `t`.
         let is_of = |read: &String, name: &str| {
             read.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        let is_read = |column: &Column| reads.iter().any(|read| is_of(read, &column.name));
+        let reads = || steps.iter().flatten().flat_map(|step| &step.reads);
+        let is_read = |column: &Column| reads().any(|read| is_of(read, &column.name));
         let read = stored.iter().enumerate().filter(|(_, column)| is_read(column));
         let (places, given): (Vec<usize>, Vec<Column>) =
             read.map(|(place, column)| (place, column.clone())).unzip();
-        let sql = format!("CAST({default} AS {})", column.data_type);
-        let step = Step { name: column.name.clone(), sql, reads };
-        let filling = Filling { column: column.clone(), step, given, query: Mutex::default() };
+        let column = column.column.clone();
+        let filling = Filling { column, steps, given, query: Mutex::default() };
         Ok((places, Arc::new(filling) as Arc<dyn Derive>))
     });
+}
+
+/// A column and those without which it cannot be computed.
+fn steps(
+    column: &ColumnDefinition,
+    others: &[&ColumnDefinition],
+) -> Result<Vec<Vec<Step>>, SqlError> {
+    let mut waiting = vec![column];
+    let mut steps = BTreeMap::new();
+    while let Some(column) = waiting.pop() {
+        let name = &column.column.name;
+        let Some(default) = &column.clauses.default else {
+            let reason = format!("it reads the column {name:?}, which the part has not either");
+            return Err(SqlError::refused("its DEFAULT", reason));
+        };
+        let step = step(column, default)?;
+        let is_needed = |it: &&&ColumnDefinition| {
+            step.reads.contains(&it.column.name) && !steps.contains_key(&it.column.name)
+        };
+        waiting.extend(others.iter().filter(is_needed).copied());
+        steps.insert(name.clone(), step);
+    }
+    ordered(steps)
 }
 
 /// The values of one column for the rows of one part.
 #[derive(Debug)]
 struct Filling {
     column: Column,
-    step: Step,
-    /// The columns that it reads.
+    steps: Vec<Vec<Step>>,
+    /// The columns that are read.
     given: Vec<Column>,
     /// Planned when the first rows are read.
     query: Mutex<Option<Derived>>,
 }
+
+/// Plans all of these queries. One after another: they register their rows under one name.
+static SESSION: Mutex<Option<Session>> = Mutex::new(None);
 
 impl Filling {
     /// A session without tables. What is text for it may be any bytes.
@@ -64,11 +92,17 @@ impl Filling {
         })
     }
 
-    async fn values(
-        &self,
-        query: &mut Option<Derived>,
-        stored: &RecordBatch,
-    ) -> Result<ArrayRef, SqlError> {
+    /// Plans the query.
+    fn plan(&self) -> Result<Derived, SqlError> {
+        let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = match &mut *session {
+            Some(session) => session,
+            empty => empty.insert(Self::session()?),
+        };
+        finished(Derived::new(session, SOURCE, &self.given, &self.steps))?
+    }
+
+    async fn values(&self, query: &Derived, stored: &RecordBatch) -> Result<ArrayRef, SqlError> {
         let mut fields = Vec::with_capacity(self.given.len());
         let mut columns = Vec::with_capacity(self.given.len());
         for column in &self.given {
@@ -80,11 +114,6 @@ impl Filling {
         let given =
             RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &rows)
                 .map_err(DataFusionError::from)?;
-        if query.is_none() {
-            let steps = [vec![self.step.clone()]];
-            *query = Some(Derived::new(&Self::session()?, SOURCE, &self.given, &steps).await?);
-        }
-        let Some(query) = query.as_ref() else { return Err(SqlError::refused(SOURCE, "no query")) };
         let place = query.place(&self.column.name)?;
         let made = query.of(&given).await?;
         let column = std::slice::from_ref(&self.column);
@@ -106,18 +135,24 @@ impl Filling {
 impl Derive for Filling {
     fn derive(&self, stored: &RecordBatch) -> Result<ArrayRef, PartError> {
         let mut query = self.query.lock().unwrap_or_else(PoisonError::into_inner);
-        finished(self.values(&mut query, stored))
+        let mut values = || {
+            let query = match &mut *query {
+                Some(query) => query,
+                empty => empty.insert(self.plan()?),
+            };
+            finished(self.values(query, stored))?
+        };
+        values()
             .map_err(|error| PartError::value(Place::default(), format!("its DEFAULT: {error}")))
     }
 }
 
-/// Runs to its end what waits for nothing but itself: no file and no other task. It may run within a task, so no runtime can.
-fn finished<T>(work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
-    loop {
-        match work.as_mut().poll(&mut Context::from_waker(noop_waker_ref())) {
-            Poll::Ready(done) => return done,
-            Poll::Pending => std::thread::yield_now(),
-        }
+/// Runs to its end what waits for nothing but itself: no file and no other task. It may run within a task, so no runtime can, and takes
+/// no share of that task's turn.
+fn finished<T>(work: impl Future<Output = T>) -> Result<T, SqlError> {
+    let work = pin!(tokio::task::unconstrained(work));
+    match work.poll(&mut Context::from_waker(noop_waker_ref())) {
+        Poll::Ready(done) => Ok(done),
+        Poll::Pending => Err(SqlError::refused(SOURCE, "it waits for something else")),
     }
 }

@@ -54,8 +54,8 @@ pub struct RecordTable {
 struct Columns {
     schema: SchemaRef,
     sources: Vec<Source>,
-    /// The fields are those of all records, and not of a sample.
-    complete: bool,
+    /// Names that were looked for in all records, and not in a sample alone.
+    looked_for: Vec<String>,
 }
 
 impl RecordTable {
@@ -85,7 +85,7 @@ impl RecordTable {
         sources.extend(fields.iter().map(|_| Source::Field));
         columns.extend(fields.iter().cloned());
         let schema = Arc::new(Schema::new(columns));
-        let columns = RwLock::new(Columns { schema, sources, complete: false });
+        let columns = RwLock::new(Columns { schema, sources, looked_for: Vec::new() });
         Ok(Self { view, columns, batch_rows })
     }
 
@@ -93,21 +93,23 @@ impl RecordTable {
         self.columns.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks for fields that the sample did not have in all records; whether there are any. They come after the known ones,
+    /// Looks for a field that the sample did not have in all records; whether it is there. It comes after the known ones,
     /// so that queries which are planned already find theirs.
-    pub(crate) fn widen(&self) -> Result<bool> {
+    pub(crate) fn widen(&self, wanted: &str) -> Result<bool> {
         let known = self.columns();
-        if known.complete {
+        if known.looked_for.iter().any(|name| name == wanted) {
             return Ok(false);
         }
-        let further = further_fields(&self.view, |name| known.schema.index_of(name).is_ok())?;
+        let further = further_fields(&self.view, wanted)?;
         let is_wider = !further.is_empty();
+        let mut looked_for = known.looked_for;
+        looked_for.push(wanted.to_owned());
         let mut sources = known.sources;
         sources.extend(further.iter().map(|_| Source::Field));
         let fields: Vec<_> = known.schema.fields().iter().cloned().chain(further).collect();
         let schema = Arc::new(Schema::new(fields));
         let mut columns = self.columns.write().unwrap_or_else(PoisonError::into_inner);
-        *columns = Columns { schema, sources, complete: true };
+        *columns = Columns { schema, sources, looked_for };
         Ok(is_wider)
     }
 
@@ -208,24 +210,23 @@ impl RecordTable {
     }
 }
 
-/// Where a column is missing, looks for it in all records of the logs of a session; whether there are further ones.
-pub(crate) async fn widen(state: &SessionState, error: &DataFusionError) -> Result<bool> {
-    let is_missing = matches!(
-        error.find_root(),
-        DataFusionError::SchemaError(error, _) if matches!(**error, SchemaError::FieldNotFound { .. })
-    );
+/// Where a column is missing, looks for it in all records of the logs that a statement names; whether it is there.
+pub(crate) async fn widen(
+    state: &SessionState,
+    error: &DataFusionError,
+    statement: &str,
+) -> Result<bool> {
+    let DataFusionError::SchemaError(error, _) = error.find_root() else { return Ok(false) };
+    let SchemaError::FieldNotFound { field, .. } = error.as_ref() else { return Ok(false) };
     let mut is_wider = false;
-    if !is_missing {
-        return Ok(false);
-    }
     let catalogs = state.catalog_list();
     for catalog in catalogs.catalog_names().iter().filter_map(|name| catalogs.catalog(name)) {
         for schema in catalog.schema_names().iter().filter_map(|name| catalog.schema(name)) {
-            for name in schema.table_names() {
+            for name in schema.table_names().into_iter().filter(|it| statement.contains(it)) {
                 let table = schema.table(&name).await?;
                 let log = table.as_deref().and_then(|it| (it as &dyn Any).downcast_ref());
                 if let Some(log) = log {
-                    is_wider |= RecordTable::widen(log)?;
+                    is_wider |= RecordTable::widen(log, &field.name)?;
                 }
             }
         }

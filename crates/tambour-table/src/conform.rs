@@ -3,8 +3,8 @@
 use super::fill::Fill;
 use super::widen::{Cast, keeps_values, widens};
 use crate::TableError;
-use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
+use crate::schema::{ColumnDefinition, TableDefinition};
 use arrow_array::ArrayRef;
 use arrow_cast::cast;
 use arrow_schema::DataType as ArrowType;
@@ -103,16 +103,20 @@ fn lacking(
         return Source::Refused(format!("type {}", column.data_type));
     }
     let columns = definition.map_or(&[][..], |definition| &definition.columns);
-    let default = columns.iter().find(|it| it.column.name == column.name);
-    let default = default.and_then(|it| it.clauses.default.as_deref());
+    let defined = columns.iter().find(|it| it.column.name == column.name);
+    let default = defined.and_then(|it| it.clauses.default.as_deref());
     let reason = match Fill::new(column, default, stored) {
         Ok((from, fill)) => return Source::Derived(from, Arc::new(fill)),
         Err(reason) => reason,
     };
-    let (Some(default), Some(computing)) = (default, super::computing::computing()) else {
+    let (Some(defined), Some(computing)) = (defined, super::computing::computing()) else {
         return Source::Refused(reason);
     };
-    match computing(column, default, stored) {
+    let is_other = |it: &&ColumnDefinition| {
+        it.column.name != column.name && !stored.iter().any(|other| other.name == it.column.name)
+    };
+    let others: Vec<&ColumnDefinition> = columns.iter().filter(is_other).collect();
+    match computing(defined, &others, stored) {
         Ok((from, fill)) => Source::Derived(from, fill),
         Err(_) => Source::Refused(reason),
     }

@@ -12,6 +12,7 @@ use crate::{PartError, Place};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tambour_kernel::hash::{FileHasher, Hash128};
 use tambour_storage::{Entry, ReadAt, Storage};
@@ -63,6 +64,8 @@ pub(crate) struct PartFiles {
     open: Mutex<HashMap<String, Weak<dyn ReadAt>>>,
     /// Bits that were put right, in files of a damaged part that were opened.
     mended: Arc<Mutex<BTreeMap<String, Arc<[Mend]>>>>,
+    /// Bytes that may still be hashed to find such bits.
+    mending: Arc<AtomicU64>,
 }
 
 impl PartFiles {
@@ -79,6 +82,7 @@ impl PartFiles {
             sums_hash: self.sums_hash,
             open: Mutex::default(),
             mended: Arc::clone(&self.mended),
+            mending: Arc::clone(&self.mending),
         }
     }
 }
@@ -166,6 +170,7 @@ impl PartFiles {
             sums_hash: None,
             open,
             mended: Arc::default(),
+            mending: Arc::new(AtomicU64::new(mend::HASHED_BYTES_MAX)),
         })
     }
 
@@ -322,7 +327,15 @@ impl PartFiles {
         // The part is immutable: a file that has another length by now is not the one that was listed.
         let expected = self.length(name);
         if file.len() == expected {
-            let file = if self.damaged { self.mended(name, file)? } else { file };
+            let file = if self.damaged {
+                // Others may open theirs meanwhile.
+                drop(open);
+                let file = self.mended(name, file)?;
+                open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+                file
+            } else {
+                file
+            };
             open.insert(name.to_owned(), Arc::downgrade(&file));
             return Ok(file);
         }
@@ -334,12 +347,13 @@ impl PartFiles {
         if !name.ends_with(BLOCKS_SUFFIX) {
             return Ok(file);
         }
-        let mut mended = self.mended.lock().unwrap_or_else(PoisonError::into_inner);
-        let bits = match mended.get(name) {
-            Some(bits) => Arc::clone(bits),
-            None => mend::bits(file.as_ref(), &self.path_of(name))?.into(),
+        let mended = || self.mended.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = mended().get(name).map(Arc::clone);
+        let bits = match known {
+            Some(bits) => bits,
+            None => mend::bits(file.as_ref(), &self.path_of(name), &self.mending)?.into(),
         };
-        mended.insert(name.to_owned(), Arc::clone(&bits));
+        mended().insert(name.to_owned(), Arc::clone(&bits));
         Ok(if bits.is_empty() { file } else { Arc::new(Mended { file, bits }) })
     }
 

@@ -6,14 +6,18 @@ use crate::stream::headers::Headers;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use tambour_codec::block::HASH_BYTES;
 use tambour_kernel::hash::{Hash128, city_hash_128};
 use tambour_storage::ReadAt;
 
 /// Blocks up to this size are searched for the bit; the work grows with its square.
 const BLOCK_BYTES_MAX: usize = 1 << 16;
-/// Bytes that are hashed for one file at most: some ten seconds.
-const HASHED_BYTES_MAX: u64 = 1 << 36;
+/// Bytes that are hashed for one part at most: some ten seconds.
+pub(super) const HASHED_BYTES_MAX: u64 = 1 << 36;
+/// Blocks above this size are not looked at. Writers make them of a megabyte.
+const BLOCK_READ_MAX: usize = 1 << 28;
 
 /// A bit of a file that was put right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,20 +58,24 @@ impl ReadAt for Mended {
 }
 
 /// The bits that make blocks of a file sound. What is wrong with the others is for their readers to say.
-pub(super) fn bits(file: &dyn ReadAt, path: &Path) -> Result<Vec<Mend>, PartError> {
+/// `left` is how many bytes may still be hashed for that.
+pub(super) fn bits(
+    file: &dyn ReadAt,
+    path: &Path,
+    left: &AtomicU64,
+) -> Result<Vec<Mend>, PartError> {
     let mut found = Vec::new();
-    let mut left = HASHED_BYTES_MAX;
     let mut bytes = Vec::new();
     for block in Headers::new(file, path, 0) {
         // Without a header nothing says where the next block starts.
         let Ok(block) = block else { break };
-        if block.check_size(path).is_err() {
+        if block.check_size(path).is_err() || block.header.block_bytes() > BLOCK_READ_MAX {
             continue;
         }
         bytes.resize(block.header.block_bytes(), 0);
         file.read_exact_at(&mut bytes, block.start)
             .map_err(|cause| PartError::io(path, "read", cause))?;
-        if let Some((at, bit)) = bit_of(&mut bytes, block.header.hash, &mut left) {
+        if let Some((at, bit)) = bit_of(&mut bytes, block.header.hash, left) {
             found.push(Mend { offset: block.start + at as u64, bit });
         }
     }
@@ -75,7 +83,7 @@ pub(super) fn bits(file: &dyn ReadAt, path: &Path) -> Result<Vec<Mend>, PartErro
 }
 
 /// The byte and the bit that make a block sound; `None` if it is sound, or there is no such bit.
-fn bit_of(block: &mut [u8], stored: Hash128, left: &mut u64) -> Option<(usize, u8)> {
+fn bit_of(block: &mut [u8], stored: Hash128, left: &AtomicU64) -> Option<(usize, u8)> {
     let hashed = block.get_mut(HASH_BYTES..)?;
     let difference: Vec<u8> = city_hash_128(hashed)
         .to_bytes()
@@ -94,10 +102,10 @@ fn bit_of(block: &mut [u8], stored: Hash128, left: &mut u64) -> Option<(usize, u
         _ => {}
     }
     let cost = 8 * (hashed.len() as u64).pow(2);
-    if hashed.len() > BLOCK_BYTES_MAX || cost > *left {
+    let take = |left: u64| left.checked_sub(cost);
+    if hashed.len() > BLOCK_BYTES_MAX || left.fetch_update(Relaxed, Relaxed, take).is_err() {
         return None;
     }
-    *left -= cost;
     for at in 0..hashed.len() {
         for bit in 0..8 {
             hashed[at] ^= 1 << bit;
@@ -113,6 +121,7 @@ fn bit_of(block: &mut [u8], stored: Hash128, left: &mut u64) -> Option<(usize, u
 #[cfg(test)]
 mod tests {
     use super::bit_of;
+    use std::sync::atomic::AtomicU64;
     use tambour_codec::block::{Block, Encoder};
     use tambour_codec::codec::Element;
     use tambour_codec::spec::CodecSpec;
@@ -127,20 +136,20 @@ mod tests {
         let mut block = Vec::new();
         let mut encoder = Encoder::new(&CodecSpec::lz4(), Element::BYTES).unwrap();
         encoder.encode(b"a block of some bytes, a block of some bytes", &mut block).unwrap();
-        assert_eq!(bit_of(&mut block.clone(), stored(&block), &mut 1_000_000), None);
+        assert_eq!(bit_of(&mut block.clone(), stored(&block), &AtomicU64::new(1 << 30)), None);
         for at in 0..block.len() {
             for bit in 0..8 {
                 let mut damaged = block.clone();
                 damaged[at] ^= 1 << bit;
                 let hash = stored(&damaged);
-                assert_eq!(bit_of(&mut damaged, hash, &mut 1_000_000), Some((at, bit)));
+                assert_eq!(bit_of(&mut damaged, hash, &AtomicU64::new(1 << 30)), Some((at, bit)));
                 // The header's sizes are not read here: the caller has the whole block.
                 damaged.copy_from_slice(&block);
                 damaged[at] ^= 1 << bit;
                 let other = (at + 1) % block.len();
                 damaged[other] ^= 1 << bit;
                 let hash = stored(&damaged);
-                assert_eq!(bit_of(&mut damaged, hash, &mut 1_000_000), None);
+                assert_eq!(bit_of(&mut damaged, hash, &AtomicU64::new(1 << 30)), None);
             }
         }
         assert!(Block::parse(&block).is_ok());

@@ -25,7 +25,9 @@ const WIDE: DataType = DataType::Decimal256(76, 0);
 
 /// The format that a field is exported with instead of its own.
 pub(crate) fn format_of(field: &Field) -> Option<&str> {
-    field.metadata().get(FORMAT_KEY).map(String::as_str)
+    let format = field.metadata().get(FORMAT_KEY).map(String::as_str)?;
+    // Others may have metadata of this name.
+    (is_format(format) && *field.data_type() == NARROW).then_some(format)
 }
 
 /// True if polars says so to a field of such numbers.

@@ -196,7 +196,7 @@ fn float(value: Value<'_>) -> Option<f64> {
         let whole: i128 = digits.parse().ok()?;
         #[expect(clippy::cast_possible_truncation, reason = "compared with what it was")]
         let back = number as i128;
-        return (back == whole).then_some(number);
+        return (back == whole && back != i128::MAX).then_some(number);
     }
     Some(number)
 }

@@ -30,12 +30,9 @@ pub(super) fn sampled_fields(view: &Arc<View>) -> Result<Vec<FieldRef>> {
     fields(view, stretches, |_| true)
 }
 
-/// The fields of all records that are not known yet, by name.
-pub(super) fn further_fields(
-    view: &Arc<View>,
-    is_known: impl Fn(&str) -> bool,
-) -> Result<Vec<FieldRef>> {
-    fields(view, Vec::from([view.ids()]), |name| !is_known(name))
+/// The field of this name, from all records; none if no record has it.
+pub(super) fn further_fields(view: &Arc<View>, wanted: &str) -> Result<Vec<FieldRef>> {
+    fields(view, Vec::from([view.ids()]), |name| name == wanted)
 }
 
 /// The wanted fields of these records. The type of each holds all values that were seen; a record that is not an object has none,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Values that are nested deeper have the type of a text: what calls itself must end.
 const DEPTH_MAX: usize = 32;
 /// Up to here every whole number is a float, too.
-const EXACT_MAX: i128 = 1 << 53;
+const EXACT_MAX: u128 = 1 << 53;
 
 /// What all values of a field have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,9 @@ pub(super) struct Numbers {
 impl Numbers {
     fn of(digits: &str) -> Self {
         if digits.contains(['.', 'e', 'E']) {
-            return Self { float: true, ..Self::default() };
+            // What is past all floats is only what is written.
+            let huge = !digits.parse::<f64>().is_ok_and(f64::is_finite);
+            return Self { float: true, huge, ..Self::default() };
         }
         let Ok(number) = digits.parse::<i128>() else {
             return Self { huge: true, ..Self::default() };
@@ -48,7 +50,7 @@ impl Numbers {
         Self {
             float: false,
             negative: number < 0,
-            long: number.abs() > EXACT_MAX,
+            long: number.unsigned_abs() > EXACT_MAX,
             large,
             huge: number < i128::from(i64::MIN) || number > i128::from(u64::MAX),
         }

@@ -133,7 +133,7 @@ impl Computed {
 }
 
 /// The column of a DEFAULT, as one of its type.
-pub(super) fn step(column: &ColumnDefinition, expression: &str) -> Result<Step, SqlError> {
+pub(crate) fn step(column: &ColumnDefinition, expression: &str) -> Result<Step, SqlError> {
     let (name, data_type) = (column.column.name.clone(), &column.column.data_type);
     let reads = dialect::columns_of(expression)?;
     Ok(Step { name, sql: format!("CAST({expression} AS {data_type})"), reads })

@@ -92,7 +92,7 @@ pub(crate) struct Step {
 }
 
 /// The columns in steps, each of which reads nothing but what is given and what the steps before made.
-pub(super) fn ordered(mut waiting: BTreeMap<String, Step>) -> Result<Vec<Vec<Step>>, SqlError> {
+pub(crate) fn ordered(mut waiting: BTreeMap<String, Step>) -> Result<Vec<Vec<Step>>, SqlError> {
     let reads = waiting.iter().map(|(name, step)| (name.clone(), step.reads.clone()));
     let layers = dialect::in_layers(reads.collect()).map_err(|names| {
         SqlError::refused(format!("the DEFAULT of {}", names.join(", ")), "they need each other")

@@ -83,6 +83,9 @@ fn repeated(
     };
     let compared = columns.iter().filter(|(name, kind)| is_compared(name, kind));
     let compared: Vec<&str> = compared.map(|(name, _)| *name).collect();
+    if compared.is_empty() {
+        return refuse("DEDUPLICATE BY no column".to_owned(), "name one, or leave BY out");
+    }
     let keys = definition.order_by.iter().chain(&definition.partition_by);
     if let Some(key) = keys.flat_map(|key| key.columns()).find(|key| !compared.contains(key)) {
         return refuse(

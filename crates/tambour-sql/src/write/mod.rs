@@ -7,7 +7,7 @@
 mod alter;
 mod blanks;
 mod checks;
-mod complete;
+pub(crate) mod complete;
 mod database;
 pub(crate) mod derived;
 mod insert;

@@ -244,5 +244,5 @@ fn fields_outside_of_the_sample_are_found_when_they_are_asked_for() {
     assert_eq!(got, ["1540|x|[{p: 1}, ]"]);
     assert_eq!(rows(&session, planned).unwrap(), before);
     let error = rows(&session, "SELECT rarer FROM log").unwrap_err();
-    assert!(error.contains("there is no column \"rarer\"") || error.contains("rarer"), "{error}");
+    assert!(error.contains("there is no column \"rarer\""), "{error}");
 }

@@ -201,8 +201,13 @@ impl Commits<'_> {
                 Ok(Ok(piece)) => self.take(piece)?,
                 Ok(Err(error)) => {
                     self.commit()?;
-                    let over =
-                        format!("; --skip {} passes over the one that is wrong", self.read + 1);
+                    // What a pipe or a disk did not give is not wrong, and would be lost.
+                    let is_unread = error.chain().any(|cause| cause.is::<std::io::Error>());
+                    let over = if is_unread {
+                        String::new()
+                    } else {
+                        format!("; --skip {} passes over the one that is wrong", self.read + 1)
+                    };
                     return Err(error.context(self.told() + &over));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
