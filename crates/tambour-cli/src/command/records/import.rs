@@ -10,7 +10,7 @@ use crate::clock::Start;
 use crate::interrupt::Interrupt;
 use anyhow::Context;
 use serde_json::json;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
@@ -202,7 +202,10 @@ impl Commits<'_> {
                 Ok(Err(error)) => {
                     self.commit()?;
                     // What a pipe or a disk did not give is not wrong, and would be lost.
-                    let is_unread = error.chain().any(|cause| cause.is::<std::io::Error>());
+                    let is_unread = error.chain().any(|cause| {
+                        let cause = cause.downcast_ref::<std::io::Error>();
+                        cause.is_some_and(|it| it.kind() != ErrorKind::FileTooLarge)
+                    });
                     let over = if is_unread {
                         String::new()
                     } else {
