@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn raw_bytes_are_values() {
-        let raw: [u8; 16] = std::array::from_fn(|index| index as u8);
+        let raw: [u8; 16] = std::array::from_fn(|index| u8::try_from(index).unwrap());
         let rows = |values: Vec<Option<&[u8]>>| one(Arc::new(BinaryArray::from(values)));
         let made = stored("Nullable(UUID)", &rows(vec![Some(&raw), None])).unwrap();
         assert_eq!(made.column(0).as_fixed_size_binary().value(0), raw);

@@ -106,6 +106,7 @@ pub(super) fn of_text(text: &str, decimal: &ArrowType) -> Result<ScalarValue> {
 }
 
 /// The decimal of a type that is a float.
+#[expect(clippy::float_cmp, reason = "whether it is the same is the question")]
 fn member(float: f64, decimal: &ArrowType) -> Option<ScalarValue> {
     let (ArrowType::Decimal128(precision, scale) | ArrowType::Decimal256(precision, scale)) =
         *decimal

@@ -258,8 +258,19 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if field.data_type().is_floating() && super::zeros::in_list(&mut list) {
         return Ok(Transformed::yes(Expr::InList(list)));
     }
+    fit_items(&mut list, &field, &data_type)?;
+    // A float that is none of them would make floats of the integers.
+    let is_other = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Float64(Some(_)), _));
+    if matches!(data_type, DataType::Int64 | DataType::UInt64) && !list.list.iter().all(is_other) {
+        list.list.retain(|it| !is_other(it));
+    }
+    Ok(Transformed::yes(Expr::InList(list)))
+}
+
+/// Gives what is listed the type of what is looked for.
+fn fit_items(list: &mut InList, field: &Field, data_type: &DataType) -> Result<()> {
     for item in &mut list.list {
-        if let (DataType::Tuple(elements), Expr::ScalarFunction(tuple)) = (&data_type, &mut *item) {
+        if let (DataType::Tuple(elements), Expr::ScalarFunction(tuple)) = (data_type, &mut *item) {
             for (part, (_, element)) in tuple.args.iter_mut().zip(elements) {
                 let Expr::Literal(value, _) = &*part else { continue };
                 if let Some(name) =
@@ -269,16 +280,11 @@ fn in_list(mut list: InList, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 }
             }
         }
-        if let Some(fitted) = fitted_to(item, &field, &data_type)? {
+        if let Some(fitted) = fitted_to(item, field, data_type)? {
             *item = fitted;
         }
     }
-    // A float that is none of them would make floats of the integers.
-    let is_other = |it: &Expr| matches!(it, Expr::Literal(ScalarValue::Float64(Some(_)), _));
-    if matches!(data_type, DataType::Int64 | DataType::UInt64) && !list.list.iter().all(is_other) {
-        list.list.retain(|it| !is_other(it));
-    }
-    Ok(Transformed::yes(Expr::InList(list)))
+    Ok(())
 }
 
 /// A pattern that is not a constant is read by the function, which knows ClickHouse's escapes, and so is one beside texts that the

@@ -121,10 +121,8 @@ impl Filling {
         let made = handed.batch(&made).map_err(crate::write::of_rows(SOURCE))?;
         let has_text =
             |field: &Arc<arrow::datatypes::Field>| *field.data_type() == ArrowType::Utf8View;
-        let strings = match stored.schema_ref().fields().iter().any(has_text) {
-            true => Strings::Utf8,
-            false => Strings::Binary,
-        };
+        let is_text = stored.schema_ref().fields().iter().any(has_text);
+        let strings = if is_text { Strings::Utf8 } else { Strings::Binary };
         let strict = CastOptions { safe: false, ..CastOptions::default() };
         let wanted = self.column.data_type.arrow(strings);
         let values = cast_with_options(made.column(0), &wanted, &strict);
