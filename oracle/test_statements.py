@@ -33,7 +33,10 @@ SCRIPTS = {
         OPTIMIZE TABLE t PARTITION 1 FINAL
         OPTIMIZE TABLE t PARTITION ID '2' FINAL
         OPTIMIZE TABLE t FINAL SETTINGS optimize_skip_merged_partitions = 1
-        !OPTIMIZE TABLE t FINAL DEDUPLICATE
+        OPTIMIZE TABLE t FINAL DEDUPLICATE
+        INSERT INTO t SELECT * FROM t
+        OPTIMIZE TABLE t FINAL DEDUPLICATE BY * EXCEPT (b)
+        OPTIMIZE TABLE t DEDUPLICATE BY nope
         SELECT partition, count() FROM system.parts WHERE active AND table = 't' AND database = currentDatabase() GROUP BY partition ORDER BY ALL
         CHECK TABLE t SETTINGS check_query_single_value_result = 1
         TRUNCATE TABLE IF EXISTS nothing
