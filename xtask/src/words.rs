@@ -43,7 +43,7 @@ const LEFT: &[(&str, &str, usize)] = &[
     ("crates/tambour-sql", "are no", 1),
     ("crates/tambour-sql", "behind", 1),
     ("crates/tambour-sql", "is no", 1),
-    ("crates/tambour-sqlite", "behind", 2),
+    ("crates/tambour-sqlite", "behind", 1),
     ("crates/tambour-sqlite", "so many", 1),
     ("crates/tambour-storage", "is no", 1),
     ("crates/tambour-table", "is no", 1),

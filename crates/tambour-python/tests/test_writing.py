@@ -80,7 +80,7 @@ def test_bytes_inside_and_beside_texts(tmp_path):
 
 
 def at_once(count, work):
-    """Runs work in so many threads; what they raised."""
+    """Runs work in this many threads, and gives what they raised."""
     raised = []
 
     def run(number):

@@ -4,7 +4,7 @@
 use crate::SqlError;
 use crate::context::{Session, SessionOptions};
 use crate::write::complete::step;
-use crate::write::derived::{Derived, Step, ordered};
+use crate::write::derived::{Derived, Step, ordered, read_by};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType as ArrowType, Schema};
@@ -30,15 +30,7 @@ const SOURCE: &str = "DEFAULT";
 pub fn compute_defaults() {
     compute_defaults_by(|column, others, stored| {
         let steps = steps(column, others).map_err(|error| error.to_string())?;
-        // `t.y` may be of the tuple `t`.
-        let is_of = |read: &String, name: &str| {
-            read.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let reads = || steps.iter().flatten().flat_map(|step| &step.reads);
-        let is_read = |column: &Column| reads().any(|read| is_of(read, &column.name));
-        let read = stored.iter().enumerate().filter(|(_, column)| is_read(column));
-        let (places, given): (Vec<usize>, Vec<Column>) =
-            read.map(|(place, column)| (place, column.clone())).unzip();
+        let (places, given) = read_by(&steps, stored);
         let column = column.column.clone();
         let filling = Filling { column, steps, given, query: Mutex::default() };
         Ok((places, Arc::new(filling) as Arc<dyn Derive>))

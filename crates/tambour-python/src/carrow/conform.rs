@@ -21,7 +21,7 @@ pub(crate) fn conform(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBa
     }
     let cast = fields.iter().zip(columns).map(|(field, column)| of_field(column, field));
     let cast = cast.collect::<Result<Vec<_>, _>>()?;
-    // Whether a column may have NULLs is no matter of its buffers: the announced fields are not held against the arrays.
+    // Whether a column may have NULLs does not change its buffers, so the announced fields are not compared with the arrays.
     let fields = fields.iter().zip(&cast).map(|(field, column)| {
         let is_nullable = field.is_nullable() || column.null_count() > 0;
         field.as_ref().clone().with_nullable(is_nullable)

@@ -75,7 +75,7 @@ fn all<'a>(
     )
 }
 
-/// True if types differ in nothing but zones, which are no matter of the values.
+/// True if types differ in nothing but zones, which do not change the values.
 pub(crate) fn is_relabelled(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) => from == to,

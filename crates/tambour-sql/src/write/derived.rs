@@ -91,6 +91,18 @@ pub(crate) struct Step {
     pub(crate) reads: BTreeSet<String>,
 }
 
+/// The columns that steps read, and where they stand among these.
+pub(crate) fn read_by(steps: &[Vec<Step>], columns: &[Column]) -> (Vec<usize>, Vec<Column>) {
+    // `t.y` may be of the tuple `t`.
+    let is_of = |read: &String, name: &str| {
+        read.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let reads = || steps.iter().flatten().flat_map(|step| &step.reads);
+    let is_read = |column: &Column| reads().any(|read| is_of(read, &column.name));
+    let read = columns.iter().enumerate().filter(|(_, column)| is_read(column));
+    read.map(|(place, column)| (place, column.clone())).unzip()
+}
+
 /// The columns in steps, each of which reads nothing but what is given and what the steps before made.
 pub(crate) fn ordered(mut waiting: BTreeMap<String, Step>) -> Result<Vec<Vec<Step>>, SqlError> {
     let reads = waiting.iter().map(|(name, step)| (name.clone(), step.reads.clone()));
@@ -169,15 +181,7 @@ struct Rows {
 impl Rows {
     /// For rows with these columns, of which some steps read some.
     fn new(columns: &[Column], steps: &[Vec<Step>], strings: Strings) -> Self {
-        // `t.y` may be of the tuple `t`.
-        let is_of = |read: &String, name: &str| {
-            read.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let reads = || steps.iter().flatten().flat_map(|step| &step.reads);
-        let is_read = |column: &Column| reads().any(|read| is_of(read, &column.name));
-        let read = columns.iter().enumerate().filter(|(_, column)| is_read(column));
-        let (columns, read): (Vec<usize>, Vec<Column>) =
-            read.map(|(index, column)| (index, column.clone())).unzip();
+        let (columns, read) = read_by(steps, columns);
         let mut fields: Vec<FieldRef> =
             arrow_schema(&read, strings).fields().iter().cloned().collect();
         fields.push(Arc::new(Field::new(COUNTED, DataType::UInt8, false)));

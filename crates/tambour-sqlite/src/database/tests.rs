@@ -116,7 +116,7 @@ fn a_cut_that_fails_leaves_everything_as_it_was() {
     std::fs::write(&path, bytes).unwrap();
 
     let mut database = open(&path, false, &settings);
-    // A change that waits, behind the cut.
+    // A change that waits, after the cut.
     database.write(&[9; 10], 3 * 4096).unwrap();
     let mut wanted = pages[2 * 4096..].to_vec();
     wanted[4096..4106].fill(9);

@@ -43,7 +43,7 @@ fn first_reader(arguments: &TailArguments, interval: Duration) -> anyhow::Result
     }
 }
 
-/// The id from which on there are so many records, whether or not they were updated or deleted since. Deletions, and what was
+/// The id from which on there are this many records, whether or not they were updated or deleted since. Deletions, and what was
 /// reclaimed, are none.
 fn first_of(reader: &mut Reader, lines: u64) -> anyhow::Result<u64> {
     let ids = reader.view().ids();
