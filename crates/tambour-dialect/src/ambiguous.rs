@@ -102,12 +102,9 @@ pub(super) struct Scope<'a> {
 impl Scope<'_> {
     /// The names that several tables of a SELECT have, each with the column of the first of those tables.
     fn doubled(&self, select: &Select) -> BTreeMap<String, Expr> {
-        let relations = select.from.iter().flat_map(|from| {
-            std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
-        });
         let mut first: BTreeMap<String, Ident> = BTreeMap::new();
         let mut doubled = BTreeMap::new();
-        for relation in relations {
+        for relation in relations(select) {
             // What an unknown table has could come first.
             let (Some(name), Some(columns)) = (name(relation), self.of_relation(relation)) else {
                 break;
@@ -216,6 +213,13 @@ impl Scope<'_> {
     }
 }
 
+/// What a SELECT reads, in the order in which it is written.
+pub(super) fn relations(select: &Select) -> impl Iterator<Item = &TableFactor> {
+    select.from.iter().flat_map(|from| {
+        std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
+    })
+}
+
 /// What a table is called in the query.
 pub(super) fn name(relation: &TableFactor) -> Option<Ident> {
     match relation {
@@ -254,6 +258,15 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn new(values: BTreeMap<String, Expr>) -> Self {
         Self { values, ..Self::default() }
+    }
+
+    /// Leaves a name alone, until it is [put back](Self::put_back).
+    pub(super) fn set_aside(&mut self, name: &str) -> Option<(String, Expr)> {
+        self.values.remove_entry(name)
+    }
+
+    pub(super) fn put_back(&mut self, name: Option<(String, Expr)>) {
+        self.values.extend(name);
     }
 }
 

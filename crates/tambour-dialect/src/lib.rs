@@ -57,6 +57,7 @@ mod sets;
 mod settings;
 mod show;
 mod spread;
+mod starred;
 mod statement;
 mod temporary;
 mod tuples;

@@ -11,9 +11,6 @@ pub(super) struct Tables(Vec<(String, Vec<String>)>);
 
 impl Tables {
     pub(super) fn of(select: &Select, scope: Option<&Scope<'_>>) -> Self {
-        let joined = select.from.iter().flat_map(|from| {
-            std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
-        });
         let table = |factor: &TableFactor| {
             let name = ambiguous::name(factor).map(|name| name.value).unwrap_or_default();
             let columns = scope.and_then(|scope| {
@@ -23,7 +20,7 @@ impl Tables {
             });
             (name, columns.unwrap_or_default())
         };
-        Self(joined.map(table).collect())
+        Self(ambiguous::relations(select).map(table).collect())
     }
 
     /// What a column with a dot in what was written is called: without its table, unless others have such a column.

@@ -5,8 +5,8 @@ use super::columns::{self, Catalog};
 use super::settings::Switches;
 use super::{
     alias, ambiguous, array_join, call, exists, granules, joins, lambda, lifted, limits, merged,
-    naming, original, outermost, refused, retype, sample, scalar, settings, unions, unstored,
-    using, values, within,
+    naming, original, outermost, refused, retype, sample, scalar, settings, starred, unions,
+    unstored, using, values, within,
 };
 use crate::DialectError;
 use crate::marks::Strictness;
@@ -30,6 +30,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) has_prewhere: bool,
     /// True if keys are replaced by defaults, for the row of WITH TOTALS.
     totals: bool,
+    /// True after the outermost query was met.
+    is_inside: bool,
     /// The windows that have names.
     windows: Windows,
 }
@@ -101,6 +103,7 @@ impl<'a> Rewriter<'a> {
             notes: Vec::new(),
             has_prewhere: false,
             totals,
+            is_inside: false,
             windows: Windows::default(),
         }
     }
@@ -113,6 +116,9 @@ impl<'a> Rewriter<'a> {
         scalar::inline(query)?;
         original::by_aliases(query);
         ambiguous::of_with(query, self.catalog, &mut self.queries);
+        if !std::mem::replace(&mut self.is_inside, true) {
+            starred::tell_apart(query, &self.scope());
+        }
         unstored::translate(query, &self.scope())?;
         using::translate(query, &self.scope())?;
         ambiguous::prefer_left_in_order(query, self.catalog, &self.queries);
