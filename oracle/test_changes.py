@@ -126,9 +126,27 @@ def assignment(chance, layout):
     return chance.choice(choices)
 
 
+def command(chance, layout):
+    """A command of ALTER TABLE about rows, which others stand beside. What a query in a condition sees is another thing."""
+    place = f" IN PARTITION 20240{chance.randrange(1, 4)}" if "PARTITION" in layout[1] and not chance.randrange(3) else ""
+    where = "SELECT"
+    while "SELECT" in where:
+        where = condition(chance)
+    kind = chance.choice(["update", "update", "update", "delete", "materialize", "mask"])
+    if kind == "update":
+        return f"UPDATE {assignment(chance, layout)}{place} WHERE {where}"
+    if kind == "delete":
+        return f"DELETE{place} WHERE {where}"
+    if kind == "materialize":
+        return f"MATERIALIZE COLUMN {chance.choice([*DEFAULTS, *MATERIALIZED])}{place}"
+    return f"APPLY DELETED MASK{place}"
+
+
 def statement(chance, layout):
     """A statement that both know."""
-    kind = chance.choice(["insert", "insert", "insert", "select", "update", "update", "delete", "alter", "optimize"])
+    kind = chance.choice(["insert", "insert", "insert", "select", "update", "update", "delete", "alter", "several", "optimize"])
+    if kind == "several":
+        return "ALTER TABLE t " + ", ".join(command(chance, layout) for _ in range(chance.randrange(1, 5)))
     if kind == "insert":
         names = [name for name in COLUMNS if name in "kpse" or chance.randrange(8)]
         names += [name for name in DEFAULTS if not chance.randrange(3)]

@@ -137,6 +137,63 @@ SCRIPTS = {
         INSERT INTO e (a) VALUES (1)
         SELECT * FROM e
     """,
+    "several commands": """
+        CREATE TABLE t (k UInt32, a Int32, s String DEFAULT concat('x', toString(k)), m Int64 MATERIALIZED a * 2, al Int64 ALIAS a + 1, b Array(Int32), n Nullable(Int8), d Date) ENGINE = MergeTree PARTITION BY k % 2 ORDER BY k
+        INSERT INTO t (k, a, b, n, d) SELECT number, number, range(number), number, '2024-01-01' FROM numbers(12)
+        ALTER TABLE t UPDATE a = a + 100 WHERE k < 4, DELETE WHERE a = 101, UPDATE a = a + 1 WHERE a > 100, UPDATE s = concat(s, toString(a), '/', toString(m)) WHERE a > 100
+        SELECT *, m FROM t ORDER BY k
+        ALTER TABLE t UPDATE a = 1 WHERE k = 5, UPDATE s = toString(m) IN PARTITION 1 WHERE al > 1
+        ALTER TABLE t UPDATE a = (SELECT max(a) FROM t) WHERE k = 4, UPDATE a = (SELECT max(a) FROM t) + 1 WHERE k = 6, DELETE WHERE a IN (SELECT a FROM t WHERE k = 7)
+        ALTER TABLE t UPDATE n = NULL WHERE k = 8, DELETE WHERE n IS NULL, UPDATE b = arrayMap(x -> x + a, b), n = length(b) WHERE has(b, 1)
+        SELECT *, m FROM t ORDER BY k
+        ALTER TABLE t (DELETE WHERE k = 9), (UPDATE s = 'new' WHERE 1)
+        ALTER TABLE t UPDATE s = concat('DELETE WHERE, ', s) WHERE k IN (1, 2) AND s != ', DELETE', DELETE WHERE startsWith(s, 'DELETE') AND k = 2 SETTINGS mutations_sync = 2
+        ALTER TABLE t DELETE WHERE k = 9, UPDATE k = 1 WHERE 1
+        ALTER TABLE t UPDATE a = 1 WHERE 1, UPDATE nope = 1 WHERE 1
+        ALTER TABLE t UPDATE a = 1 WHERE 1, DELETE WHERE nope
+        ALTER TABLE t UPDATE a = 1, a = 2 WHERE 1
+        ALTER TABLE t UPDATE a = 1 WHERE 1, UPDATE a = a + 1, s = toString(a) WHERE 1
+        ALTER TABLE t DELETE WHERE k = 9,
+        ALTER TABLE t DELETE WHERE k = 9, UPDATE s
+        SELECT *, m FROM t ORDER BY k
+        DELETE FROM t WHERE k < 4
+        ALTER TABLE t APPLY DELETED MASK IN PARTITION 1
+        SELECT partition, has_lightweight_delete, rows FROM system.parts WHERE active AND table = 't' AND database = currentDatabase() ORDER BY ALL
+        ALTER TABLE t APPLY DELETED MASK, UPDATE s = 'z' WHERE 1, APPLY DELETED MASK
+        SELECT partition, has_lightweight_delete, rows FROM system.parts WHERE active AND table = 't' AND database = currentDatabase() ORDER BY ALL
+        ALTER TABLE t DELETE WHERE 1, UPDATE a = throwIf(1) WHERE 1
+        SELECT *, m FROM t ORDER BY k
+    """,
+    "materialized again": """
+        CREATE TABLE t (k UInt32, a Int32, s String DEFAULT concat('x', toString(k)), m Int64 MATERIALIZED a * 2, p Int64 MATERIALIZED m + 1, d Date) ENGINE = MergeTree PARTITION BY k % 2 ORDER BY k
+        INSERT INTO t (k, a, d) SELECT number, number, '2024-01-01' FROM numbers(6)
+        ALTER TABLE t MATERIALIZE COLUMN d
+        ALTER TABLE t MATERIALIZE COLUMN k
+        ALTER TABLE t MATERIALIZE COLUMN nope
+        ALTER TABLE t ADD COLUMN c UInt8 DEFAULT 5, ADD COLUMN e Int16, ADD COLUMN f LowCardinality(Nullable(String)) DEFAULT NULL, ADD COLUMN g Int64 DEFAULT a + 1
+        INSERT INTO t (k, a, c) VALUES (100, 7, 9)
+        ALTER TABLE t MATERIALIZE COLUMN c IN PARTITION 1, MATERIALIZE COLUMN f, MATERIALIZE COLUMN g
+        ALTER TABLE t MATERIALIZE COLUMN e
+        ALTER TABLE t MODIFY COLUMN s DEFAULT 'later', MODIFY COLUMN c DEFAULT 6, MODIFY COLUMN g DEFAULT 0
+        SELECT *, m, p FROM t ORDER BY k
+        ALTER TABLE t MATERIALIZE COLUMN s, MATERIALIZE COLUMN c
+        DELETE FROM t WHERE k = 2
+        ALTER TABLE t MODIFY COLUMN m MATERIALIZED toUInt8(a + 255)
+        SELECT *, m, p FROM t ORDER BY k
+        ALTER TABLE t MATERIALIZE COLUMN m
+        SELECT *, m, p FROM t ORDER BY k
+        ALTER TABLE t MATERIALIZE COLUMN m, UPDATE a = m WHERE k = 3, MATERIALIZE COLUMN m, MATERIALIZE COLUMN p
+        SELECT *, m, p FROM t ORDER BY k
+        ALTER TABLE t MATERIALIZE TTL
+        CREATE TABLE u (k UInt32, d DateTime('UTC'), v String TTL d + INTERVAL 1 DAY, w String DEFAULT 'x' TTL d + INTERVAL 1 DAY) ENGINE = MergeTree PARTITION BY k % 2 ORDER BY k SETTINGS min_bytes_for_wide_part = 0
+        !SYSTEM STOP TTL MERGES u
+        INSERT INTO u VALUES (1, '2101-01-01 00:00:00', 'a', 'b'), (2, '2101-01-01 00:00:00', 'a', 'b'), (3, now() - 864000, 'a', 'b'), (4, '2001-01-01 00:00:00', 'a', 'b'), (5, '2001-01-01 00:00:00', 'a', 'b')
+        ALTER TABLE u MODIFY TTL d + INTERVAL 10 YEAR SETTINGS materialize_ttl_after_modify = 0
+        ALTER TABLE u MATERIALIZE TTL IN PARTITION 1, DELETE WHERE k = 3
+        SELECT k, v, w FROM u WHERE k % 2 ORDER BY k
+        ALTER TABLE u UPDATE d = '2101-01-01 00:00:00' WHERE k = 4, MATERIALIZE TTL
+        SELECT k, v, w FROM u ORDER BY k
+    """,
     "words": """
         CREATE TABLE t (a Int32, b String, m Int32 MATERIALIZED a + 1, al Int32 ALIAS a + 2, d Int32 DEFAULT a + 3) ENGINE = MergeTree ORDER BY a
         INSERT INTO t VALUES (1, 'x', 0), (2, 'y', 1), (3, 'z', 1)

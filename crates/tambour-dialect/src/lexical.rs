@@ -32,7 +32,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>, DialectError> {
     last_commas(&mut tokens);
     materialized(&mut tokens);
     parentheses::arrange(&mut tokens);
-    change::arrange(&mut tokens)?;
+    change::arrange(&mut tokens);
     array_join::arrange(&mut tokens);
     columns::arrange(&mut tokens);
     units_in_texts(&mut tokens);

@@ -1,12 +1,13 @@
-//! The statement ALTER TABLE, as far as it concerns columns: parsing only. `tambour_table::alter` carries it out.
+//! The statement ALTER TABLE: parsing only. `tambour_table::alter` carries out what concerns columns.
 
 pub use super::elements::{ElementAction, ElementKind};
 pub use super::parts::{PartsAction, Selection};
+pub use super::rows::RowsAction;
 
 use super::create::{clause_word, column_name, column_of, data_type_text};
 use super::expression::Expression;
 use super::token::{Cursor, Kind};
-use super::{ColumnDefinition, TableDefinition, elements, parts};
+use super::{ColumnDefinition, TableDefinition, elements, parts, rows};
 use crate::TableError;
 use tambour_part::types::DataType;
 
@@ -21,6 +22,8 @@ pub struct Alteration {
     pub commands: Vec<Alter>,
     /// The commands as they were written.
     pub text: String,
+    /// Where they begin in the statement.
+    pub start: usize,
 }
 
 /// One command of ALTER TABLE.
@@ -57,6 +60,8 @@ pub enum Action {
     Element(ElementAction),
     /// Parts as a whole.
     Parts(PartsAction),
+    /// Rows of parts.
+    Rows(RowsAction),
 }
 
 /// What `MODIFY COLUMN` and `COMMENT COLUMN` say of a column.
@@ -97,7 +102,7 @@ pub enum Property {
 }
 
 impl Alteration {
-    /// Parses a statement; `None` if it is none that changes columns or parts: mutations (`ALTER TABLE t DELETE …`) are SQL's.
+    /// Parses a statement; `None` if it is another one.
     ///
     /// ```
     /// use tambour_schema::alter::Alteration;
@@ -116,9 +121,11 @@ impl Alteration {
             database = Some(table);
             table = cursor.expect_name("the table's name")?;
         }
-        let first = cursor.peek_ahead(usize::from(cursor.at_symbol("(")));
-        if ["DELETE", "UPDATE"].iter().any(|it| cursor.is_word(first, it)) {
-            return Ok(None);
+        if cursor.at_words(&["ON", "CLUSTER"]) {
+            return Err(refused(
+                "ALTER TABLE ... ON CLUSTER",
+                "the table is in a directory: leave it out",
+            ));
         }
         let start = cursor.peek().start;
         let mut commands = Vec::new();
@@ -130,7 +137,7 @@ impl Alteration {
         }
         let text = cursor.since(start).to_owned();
         cursor.expect_end()?;
-        Ok(Some(Self { database, table, commands, text }))
+        Ok(Some(Self { database, table, commands, text, start }))
     }
 }
 
@@ -202,9 +209,15 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
     if let Some(action) = parts::command(cursor)? {
         return Ok(Alter { is_optional: false, action: Action::Parts(action) });
     }
+    if let Some(action) = rows::command(cursor)? {
+        return Ok(Alter { is_optional: false, action: Action::Rows(action) });
+    }
     let verbs = ["DROP", "CLEAR", "RENAME", "MODIFY", "ALTER", "COMMENT"];
     let verb = verbs.into_iter().find(|verb| cursor.at_words(&[verb, "COLUMN"]));
     let Some(verb) = verb else {
+        if cursor.peek().kind != Kind::Word {
+            return Err(cursor.expected("a command"));
+        }
         let start = cursor.peek().start;
         cursor.advance();
         if cursor.peek().kind == Kind::Word {
@@ -213,7 +226,7 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
         return Err(refused(
             &format!("ALTER TABLE ... {}", cursor.since(start)),
             "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, ADD and DROP CONSTRAINT, INDEX and PROJECTION, \
-             MODIFY and RESET SETTING, MODIFY COMMENT, TTL and ORDER BY, REMOVE TTL, DROP, DETACH and ATTACH PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE",
+             MODIFY and RESET SETTING, MODIFY COMMENT, TTL and ORDER BY, REMOVE TTL, DROP, DETACH and ATTACH PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE, MATERIALIZE COLUMN and TTL, APPLY DELETED MASK",
         ));
     };
     cursor.expect_words(&[verb, "COLUMN"])?;
@@ -258,7 +271,18 @@ fn of_table(cursor: &mut Cursor) -> Result<Option<Action>, TableError> {
         return Ok(None);
     }
     // It may have commas; what begins another command ends it.
-    let verbs = ["ADD", "DROP", "CLEAR", "RENAME", "MODIFY", "COMMENT", "REMOVE"];
+    let verbs = [
+        "ADD",
+        "DROP",
+        "CLEAR",
+        "RENAME",
+        "MODIFY",
+        "COMMENT",
+        "REMOVE",
+        "UPDATE",
+        "MATERIALIZE",
+        "APPLY",
+    ];
     let is_verb = |text: &str| verbs.iter().any(|verb| verb.eq_ignore_ascii_case(text));
     let text = cursor.skip_until(|cursor| {
         let next = cursor.peek_ahead(1);
@@ -440,7 +464,6 @@ mod tests {
 
     #[test]
     fn other_statements_are_told_apart() {
-        assert_eq!(Alteration::parse("ALTER TABLE t DELETE WHERE 1").unwrap(), None);
         assert_eq!(Alteration::parse("SELECT 1").unwrap(), None);
         for bad in
             ["ALTER TABLE t ADD COLUMN a", "ALTER TABLE t FREEZE", "ALTER TABLE t DROP COLUMN a b"]

@@ -16,6 +16,7 @@ pub mod moment;
 mod parts;
 mod permit;
 mod print;
+mod rows;
 mod setting;
 mod sort;
 pub mod token;

@@ -241,19 +241,20 @@ impl Session {
     /// Parses and plans one statement, ClickHouse's dialect included. One that changes a table is carried out at once; what
     /// it did is among the notes.
     pub async fn sql(&self, text: &str) -> Result<Query, SqlError> {
+        crate::administration::check(text)?;
         let plain = crate::write::without_settings(text)?;
         let text = plain.as_deref().unwrap_or(text);
         if dialect::begins_with(text, ["CHECK", "TABLE"]) {
             return self.check_table(text);
         }
-        let told = if let Some(asked) = dialect::temporary(text)? {
+        let told = if let Some(told) = Box::pin(self.altered(text)).await? {
+            told
+        } else if let Some(asked) = dialect::temporary(text)? {
             self.keep(&asked).await?
         } else if dialect::is_create_table(text) {
             self.create_table(text).await?
         } else if dialect::begins_with(text, ["EXCHANGE", "TABLES"]) {
             self.exchange_tables(text)?
-        } else if let Some(told) = Box::pin(self.altered(text)).await? {
-            told
         } else {
             let prepared = dialect::prepare_shown(text, &self.catalog())?;
             let Task::Change(change) = &prepared.task else {
@@ -265,7 +266,7 @@ impl Session {
         let frame = self.context.execute_logical_plan(plan).await?;
         Ok(Query { frame, format: None, notes: vec![told], totals: None, fill: None })
     }
-    /// ALTER TABLE of columns, which the parser does not see either.
+    /// ALTER TABLE, of which the parser sees single commands at most.
     async fn altered(&self, text: &str) -> Result<Option<String>, SqlError> {
         if dialect::begins_with(text, ["ALTER", "TABLE"]) {
             self.alter_table(text).await

@@ -4,6 +4,7 @@
 //! generated rows and the `system` tables. [`explain`] says a plan in the words of users; `write` changes tables; `fill` ends a result.
 #![forbid(unsafe_code)]
 
+mod administration;
 mod check;
 pub mod context;
 mod defaults;

@@ -183,8 +183,8 @@ impl Draft {
             Action::Modify(modification) => self.modify(modification).or_else(skips),
             Action::Remove(name, property) => self.remove_property(name, *property).or_else(skips),
             Action::Element(action) => self.change_element(action, command.is_optional),
-            Action::Parts(_) => Err(TableError::Refused {
-                clause: "ALTER TABLE of columns and parts at once".to_owned(),
+            Action::Parts(_) | Action::Rows(_) => Err(TableError::Refused {
+                clause: "ALTER TABLE of columns and of parts or rows at once".to_owned(),
                 reason: "make two statements of it".to_owned(),
             }),
             Action::Ttl(ttl) => self.set_ttl(ttl.as_deref()),

@@ -28,6 +28,7 @@ use tambour_part::write::{Dialect, can_mask, mask};
 use tambour_storage::Storage;
 
 mod amend;
+mod fresh;
 mod parts;
 
 use amend::{Amending, ColumnRows};
@@ -49,6 +50,8 @@ pub struct Rewrite {
     work: Arc<Work>,
     next: Sidecar,
     summary: RewriteSummary,
+    /// The part that was written and is changed once more, by its name.
+    fresh: Option<(String, Arc<Part>)>,
     /// What others are told.
     task: Task,
 }
@@ -123,8 +126,19 @@ impl Rewrite {
                     locked.show(&task);
                 }
                 let locked = Some(locked);
-                let altered = None;
-                Ok(Self { locked, table, definition, altered, options, work, next, summary, task })
+                let (altered, fresh) = (None, None);
+                Ok(Self {
+                    locked,
+                    table,
+                    definition,
+                    altered,
+                    options,
+                    work,
+                    next,
+                    summary,
+                    fresh,
+                    task,
+                })
             }
             Err(error) => {
                 locked.discard();
@@ -259,8 +273,8 @@ impl Rewrite {
         Ok(PartDraft { table, old, form: Form::Columns(Box::new(amending)) })
     }
 
-    /// Puts a finished part in the place of the old one. If it has no rows, the old one is dropped.
-    pub fn put(&mut self, draft: PartDraft) -> Result<(), TableError> {
+    /// Puts a finished part in the place of the old one, and gives its name. If it has no rows, the old one is dropped.
+    pub fn put(&mut self, draft: PartDraft) -> Result<Option<String>, TableError> {
         let PartDraft { old, form, .. } = draft;
         let writer = match form {
             Form::Rows(writer) => writer,
@@ -270,15 +284,17 @@ impl Rewrite {
                 if let Some(altered) = &self.altered {
                     altered.try_defaults(self.table.path(), &old.to_string(), &part)?;
                 }
-                return self.put_written(&old, directory, &part);
+                return self.put_written(&old, directory, &part).map(Some);
             }
         };
         let run = writer.finish(true)?;
-        let Some(segment) = run.segments.first() else { return self.drop_part(&old.to_string()) };
+        let Some(segment) = run.segments.first() else {
+            return self.drop_part(&old.to_string()).map(|()| None);
+        };
         let part = self.written(&segment.directory)?;
         let storage = self.table.storage().as_ref();
         statistics::keep(storage, self.table.path(), &part, &segment.summary.statistics);
-        self.put_written(&old, segment.directory.clone(), &part)
+        self.put_written(&old, segment.directory.clone(), &part).map(Some)
     }
 
     /// Hides rows of a part: those whose bit is set, counted over the rows that it shows. The part that stands in its place has the same
@@ -297,7 +313,7 @@ impl Rewrite {
         }
         self.make_durable(&target)?;
         let written = self.written(&directory)?;
-        self.put_written(&name, directory, &written)
+        self.put_written(&name, directory, &written).map(drop)
     }
 
     /// True of a part that can have a mask for [`Rewrite::hide_rows`]: others are written anew.
@@ -319,7 +335,7 @@ impl Rewrite {
         old: &PartName,
         directory: String,
         part: &Part,
-    ) -> Result<(), TableError> {
+    ) -> Result<String, TableError> {
         let name = PartName::merged(std::slice::from_ref(old)).ok_or_else(|| {
             let what = "a part of a level above 4294967295".to_owned();
             TableError::Unsupported { path: self.table.path().to_owned(), what }
@@ -328,13 +344,15 @@ impl Rewrite {
         self.summary.rows_after += live.rows;
         self.drop_part(&old.to_string())?;
         self.next.parts.push(live);
-        Ok(())
+        Ok(name.to_string())
     }
 
     /// Drops a part with all of its rows.
     pub fn drop_part(&mut self, part: &str) -> Result<(), TableError> {
-        let name = self.take_part(part)?;
-        self.next.removed.push(name);
+        if !self.drop_fresh(part)? {
+            let name = self.take_part(part)?;
+            self.next.removed.push(name);
+        }
         Ok(())
     }
 
@@ -366,6 +384,9 @@ impl Rewrite {
     }
 
     fn part(&self, name: &str) -> Result<Arc<Part>, TableError> {
+        if let Some((_, part)) = self.fresh.as_ref().filter(|(fresh, _)| fresh == name) {
+            return Ok(Arc::clone(part));
+        }
         let found = self.table.part_by_name(name);
         found.map(|(part, _)| Arc::clone(part)).ok_or_else(|| self.missing(name))
     }

@@ -1,8 +1,6 @@
 //! Words of statements that change tables which the parser library does not know, before it sees them.
 
 use super::super::lexical::{closing, is_word, next};
-use super::super::refused;
-use crate::DialectError;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 /// Begins the alias that tells `ALTER TABLE … DELETE` from `DELETE FROM`; nobody types it.
@@ -27,13 +25,13 @@ const SETTINGS: [&str; 9] = [
 ];
 
 /// Changes the words of a statement.
-pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) -> Result<(), DialectError> {
-    let Some(start) = first(tokens) else { return Ok(()) };
+pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(start) = first(tokens) else { return };
     let word = |text: &str| is_word(&tokens[start].token, text);
     if word("WITH") {
         with_before(tokens, start);
     } else if word("ALTER") {
-        mutation(tokens, start)?;
+        mutation(tokens, start);
     } else if word("DELETE") {
         let table = next(tokens, start).filter(|it| is_word(&tokens[*it].token, "FROM"));
         if let Some(last) = table.and_then(|it| end_of_name(tokens, it)) {
@@ -46,7 +44,6 @@ pub(in super::super) fn arrange(tokens: &mut Vec<TokenWithSpan>) -> Result<(), D
     } else if word("OPTIMIZE") {
         duplicates(tokens, start);
     }
-    Ok(())
 }
 
 /// The first word.
@@ -93,12 +90,12 @@ fn end_of_name(tokens: &[TokenWithSpan], before: usize) -> Option<usize> {
 }
 
 /// `ALTER TABLE t DELETE WHERE c` is `DELETE FROM t WHERE c`, but for the alias of `t`; `ALTER TABLE t UPDATE a = b WHERE c` likewise.
-fn mutation(tokens: &mut Vec<TokenWithSpan>, start: usize) -> Result<(), DialectError> {
+fn mutation(tokens: &mut Vec<TokenWithSpan>, start: usize) {
     let Some(table) = next(tokens, start).filter(|at| is_word(&tokens[*at].token, "TABLE")) else {
-        return Ok(());
+        return;
     };
-    let Some(last) = end_of_name(tokens, table) else { return Ok(()) };
-    let Some(mut verb) = next(tokens, last) else { return Ok(()) };
+    let Some(last) = end_of_name(tokens, table) else { return };
+    let Some(mut verb) = next(tokens, last) else { return };
     let is_mutation = |token: &Token| is_word(token, "DELETE") || is_word(token, "UPDATE");
     if tokens[verb].token == Token::LParen
         && let Some(inner) = next(tokens, verb).filter(|it| is_mutation(&tokens[*it].token))
@@ -114,18 +111,15 @@ fn mutation(tokens: &mut Vec<TokenWithSpan>, start: usize) -> Result<(), Dialect
     } else if is_word(&tokens[verb].token, "UPDATE") {
         ((word("UPDATE"), Token::Whitespace(Whitespace::Space)), word("SET"))
     } else {
-        return Ok(());
+        return;
     };
     if has_more(tokens, verb) {
-        return Err(refused(
-            "ALTER TABLE with DELETE or UPDATE beside another command",
-            "make a statement of each",
-        ));
+        // Several commands are taken apart before they come here.
+        return;
     }
     (tokens[start].token, tokens[table].token) = before;
     tokens[verb].token = after;
     in_partition(tokens, last, MUTATION);
-    Ok(())
 }
 
 /// True if a comma after WHERE begins another command.

@@ -20,7 +20,9 @@ use tambour_part::types::{self, Column, arrow_schema};
 use tambour_table::Table;
 use tambour_table::alter::{Altered, Recast};
 use tambour_table::rewrite::Rewrite;
-use tambour_table::schema::alter::{Action, Alter, Alteration, ElementAction, PartsAction};
+use tambour_table::schema::alter::{
+    Action, Alter, Alteration, ElementAction, PartsAction, RowsAction,
+};
 use tambour_table::schema::{ColumnDefinition, TableDefinition, quoted_name};
 
 impl Session {
@@ -40,11 +42,20 @@ impl Session {
             ));
         }
         let table = self.table_named(name)?;
-        let actions: Vec<&PartsAction> = statement.commands.iter().filter_map(of_parts).collect();
-        let told = if actions.len() == statement.commands.len() {
-            self.alter_parts(name, &table, &actions)?
-        } else {
+        let count = statement.commands.len();
+        let of_parts: Vec<&PartsAction> = statement.commands.iter().filter_map(of_parts).collect();
+        let of_rows: Vec<&RowsAction> = statement.commands.iter().filter_map(of_rows).collect();
+        let told = if of_parts.len() == count {
+            self.alter_parts(name, &table, &of_parts)?
+        } else if of_rows.len() == count {
+            self.alter_rows((&statement, text), &table, &of_rows).await?
+        } else if of_rows.is_empty() {
             self.alter_columns(name, &table, &statement).await?
+        } else {
+            return Err(SqlError::refused(
+                "ALTER TABLE of rows and of columns or parts at once",
+                "make a statement of DELETE, UPDATE and their like, and one of the others",
+            ));
         };
         self.renew(name, table)?;
         Ok(Some(told))
@@ -226,6 +237,13 @@ fn asked(name: &str, table: &Table, commands: &[Alter]) -> Result<Vec<String>, S
 fn of_parts(command: &Alter) -> Option<&PartsAction> {
     match &command.action {
         Action::Parts(action) => Some(action),
+        _ => None,
+    }
+}
+
+fn of_rows(command: &Alter) -> Option<&RowsAction> {
+    match &command.action {
+        Action::Rows(action) => Some(action),
         _ => None,
     }
 }

@@ -2,7 +2,8 @@
 
 use super::mutation::part_name;
 use super::numbered::ROW;
-use super::{between_quotes, of_table, parts, rows};
+use super::rows::{Command, What};
+use super::{between_quotes, of_table, parts};
 use crate::SqlError;
 use crate::context::Session;
 use tambour_dialect::{self as dialect, Change, Columns, Duplicates};
@@ -33,8 +34,7 @@ impl Session {
         };
         let only = partition.map(|it| super::parts::partition_id(name, table, it)).transpose()?;
         let InsertOptions { memory_bytes, threads, .. } = self.insert_options();
-        let state = self.context().state();
-        let now = state.execution_props().query_execution_start_time.map(|it| it.timestamp());
+        let now = self.now();
         let options = OptimizeOptions { memory_bytes, threads, now, partition: only };
         let done = optimize(table.storage(), table.path(), &options, &mut |_| {});
         let done = done.map_err(of_table(name))?;
@@ -43,11 +43,15 @@ impl Session {
         let Some(condition) = condition else { return Ok(told) };
         let merged = Table::open_on(table.storage(), table.path()).map_err(of_table(name))?;
         let condition = dialect::parse_expression(&condition)?;
-        let command = "OPTIMIZE DEDUPLICATE".to_owned();
-        let condition = (&condition, false);
-        let (removed, _) =
-            self.mutate(change, &merged, &[], condition, (partition, command)).await?;
-        Ok(format!("{told}; duplicates: {} removed", rows(removed)))
+        let command = Command::new(name, What::Duplicates(condition), partition)?;
+        let removed = self.change_rows((name, change.words()), &merged, &[command]).await?;
+        Ok(format!("{told}; {removed}"))
+    }
+
+    /// The moment of a statement, by which rows expire, in Unix seconds.
+    pub(super) fn now(&self) -> Option<i64> {
+        let state = self.context().state();
+        state.execution_props().query_execution_start_time.map(|it| it.timestamp())
     }
 }
 

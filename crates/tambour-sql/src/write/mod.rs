@@ -17,6 +17,7 @@ mod merge;
 mod mutation;
 mod numbered;
 mod parts;
+mod rows;
 mod settings;
 
 use crate::SqlError;
@@ -119,14 +120,18 @@ impl Session {
     /// Puts the table as it is now in the place of the one that was changed.
     fn reopen(&self, name: &str, table: &Table) -> Result<(), SqlError> {
         let opened = Table::open_on(table.storage(), table.path()).map_err(of_table(name))?;
-        let opened = Arc::new(opened);
-        let provider = Arc::new(self.provider(&opened));
+        self.replace_table(name, &Arc::new(opened))
+    }
+
+    /// Puts a table in the place of the one that the session has of this name.
+    fn replace_table(&self, name: &str, opened: &Arc<Table>) -> Result<(), SqlError> {
+        let provider = Arc::new(self.provider(opened));
         self.context().deregister_table(TableReference::bare(name))?;
         self.context().register_table(TableReference::bare(name), provider)?;
         let mut registered = self.registry.write().unwrap_or_else(PoisonError::into_inner);
         for (other, table) in registered.iter_mut() {
             if other == name {
-                *table = Arc::clone(&opened);
+                *table = Arc::clone(opened);
             }
         }
         Ok(())

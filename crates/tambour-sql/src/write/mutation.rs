@@ -6,8 +6,8 @@
 
 use super::insert::of_rows;
 use super::numbered::{Numbered, ROW};
-use super::parts::partition_parts;
-use super::{between_quotes, of_table, parts, rows};
+use super::rows::{Command, What};
+use super::{between_quotes, of_table};
 use crate::SqlError;
 use crate::context::Session;
 use crate::execution::Execution;
@@ -48,10 +48,9 @@ impl Session {
         (condition, is_mask): (&Expr, bool),
         partition: Option<&str>,
     ) -> Result<String, SqlError> {
-        let condition = (condition, is_mask);
-        let place = (partition, command(&[], condition, partition));
-        let (count, touched) = self.mutate(change, table, &[], condition, place).await?;
-        Ok(format!("{} deleted in {}", rows(count), parts(touched)))
+        let what = What::Values { assignments: Vec::new(), condition: condition.clone(), is_mask };
+        let command = Command::new(&change.table, what, partition)?;
+        self.change_rows((&change.table, change.words()), table, &[command]).await
     }
 
     /// Replaces values in the rows that match.
@@ -62,77 +61,53 @@ impl Session {
         (assignments, condition): (&[(String, Expr)], &Expr),
         partition: Option<&str>,
     ) -> Result<String, SqlError> {
-        let condition = (condition, false);
-        let place = (partition, command(assignments, condition, partition));
-        let (count, touched) = self.mutate(change, table, assignments, condition, place).await?;
-        Ok(format!("{} updated in {}", rows(count), parts(touched)))
+        let (assignments, condition) = (assignments.to_vec(), condition.clone());
+        let what = What::Values { assignments, condition, is_mask: false };
+        let command = Command::new(&change.table, what, partition)?;
+        self.change_rows((&change.table, change.words()), table, &[command]).await
     }
 
-    /// Changes or removes rows of all parts, or of those of a partition; `command` is how `system.mutations` shows it. How many rows there
-    /// were, and in how many parts.
-    pub(super) async fn mutate(
+    /// Changes the rows of one part that match; how many, and the new name of the part if there is one: all of its rows may be gone.
+    /// Nothing if none matches.
+    pub(super) async fn change_part(
         &self,
-        change: &Change,
-        table: &Table,
-        assignments: &[(String, Expr)],
-        (condition, is_mask): (&Expr, bool),
-        (partition, command): (Option<&str>, String),
-    ) -> Result<(u64, u64), SqlError> {
-        let error = of_table(&change.table);
-        let options = self.insert_options();
-        let place = (table.storage(), table.path());
-        let mut rewrite =
-            Rewrite::begin_mutation(place.0, place.1, change.words(), command, options)
-                .map_err(&error)?;
-        let assignments = with_materialized(rewrite.definition(), assignments)?;
-        let targets = targets(rewrite.definition(), &assignments)?;
-        let query = query(&change.table, &assignments, condition)?;
-        let (mut count, mut touched) = (0, 0);
-        let asked = match partition {
-            Some(partition) => partition_parts(&change.table, rewrite.table(), partition)?,
-            None => rewrite.table().part_names().to_vec(),
-        };
-        for part in asked {
-            let Some(only) = rewrite.table().only(&part) else { continue };
-            rewrite.come_to(&part);
-            let matches = self.matches(&change.table, &query, only).await?;
-            let mut found = Matches::new(matches, &targets, &change.table);
-            if !found.begin().await? {
-                continue;
-            }
-            if is_mask && rewrite.can_hide_rows(&part).map_err(&error)? {
-                let deleted = found.all().await?;
-                count += deleted.count_set_bits() as u64;
-                touched += 1;
-                rewrite.hide_rows(&part, &deleted).map_err(&error)?;
-                continue;
-            }
-            let (mut draft, old, is_some) = if targets.is_empty() {
-                let draft = rewrite.replace(&part).map_err(&error)?;
-                (draft, rewrite.rows(&part).map_err(&error)?, false)
-            } else {
-                let columns: Vec<usize> = targets.iter().map(|(at, _)| *at).collect();
-                rewrite.update(&part, &columns).map_err(&error)?
-            };
-            let targets = if is_some { alone(&targets) } else { targets.clone() };
-            let mut before = 0;
-            for batch in old {
-                let batch = batch.map_err(&error)?;
-                let end = before + batch.num_rows() as u64;
-                found.upto(end).await?;
-                write(&mut draft, &found.apply(batch, before, &targets)?).map_err(&error)?;
-                before = end;
-            }
-            count += found.taken;
-            found.upto(u64::MAX).await?;
-            if !found.waiting.is_empty() {
-                return Err(disagreement(&part));
-            }
-            touched += 1;
-            rewrite.put(draft).map_err(&error)?;
+        rewrite: &mut Rewrite,
+        (table, part): (&str, &str),
+        (targets, query, is_mask): (&[(usize, Column)], &Query, bool),
+    ) -> Result<Option<(u64, Option<String>)>, SqlError> {
+        let error = of_table(table);
+        let Some(only) = rewrite.only(part) else { return Err(disagreement(part)) };
+        let matches = self.matches(table, query, only).await?;
+        let mut found = Matches::new(matches, targets, table);
+        if !found.begin().await? {
+            return Ok(None);
         }
-        rewrite.commit().map_err(&error)?;
-        Ok((count, touched))
+        if is_mask && rewrite.can_hide_rows(part).map_err(&error)? {
+            let deleted = found.all().await?;
+            rewrite.hide_rows(part, &deleted).map_err(&error)?;
+            return Ok(Some((deleted.count_set_bits() as u64, None)));
+        }
+        let (mut draft, old, is_some) = if targets.is_empty() {
+            let draft = rewrite.replace(part).map_err(&error)?;
+            (draft, rewrite.rows(part).map_err(&error)?, false)
+        } else {
+            let columns: Vec<usize> = targets.iter().map(|(at, _)| *at).collect();
+            rewrite.update(part, &columns).map_err(&error)?
+        };
+        let targets = if is_some { alone(targets) } else { targets.to_vec() };
+        let mut before = 0;
+        for batch in old {
+            let batch = batch.map_err(&error)?;
+            let end = before + batch.num_rows() as u64;
+            found.upto(end).await?;
+            write(&mut draft, &found.apply(batch, before, &targets)?).map_err(&error)?;
+            before = end;
+        }
+        found.upto(u64::MAX).await?;
+        if !found.waiting.is_empty() {
+            return Err(disagreement(part));
+        }
+        Ok(Some((found.taken, rewrite.put(draft).map_err(&error)?)))
     }
 
     /// Runs the query over one part.
@@ -155,23 +130,6 @@ impl Session {
     }
 }
 
-/// A mutation as `system.mutations` shows it.
-fn command(
-    assignments: &[(String, Expr)],
-    (condition, is_mask): (&Expr, bool),
-    partition: Option<&str>,
-) -> String {
-    let place = partition.map(|it| format!(" IN {it}")).unwrap_or_default();
-    let quoted = tambour_table::schema::quoted_name;
-    let values = assignments.iter().map(|(name, value)| format!("{} = {value}", quoted(name)));
-    let values: Vec<String> = values.collect();
-    match (is_mask, values.as_slice()) {
-        (true, _) => format!("UPDATE _row_exists = 0{place} WHERE {condition}"),
-        (false, []) => format!("DELETE{place} WHERE {condition}"),
-        (false, values) => format!("UPDATE {}{place} WHERE {condition}", values.join(", ")),
-    }
-}
-
 /// The same columns, numbered as in a batch that has only them.
 pub(super) fn alone(targets: &[(usize, Column)]) -> Vec<(usize, Column)> {
     targets.iter().map(|(_, column)| column.clone()).enumerate().collect()
@@ -185,7 +143,7 @@ pub(super) fn write(
 }
 
 /// The assignments, and those of the MATERIALIZED columns that read what changes: they are computed from the new values.
-fn with_materialized(
+pub(super) fn with_materialized(
     definition: &TableDefinition,
     assignments: &[(String, Expr)],
 ) -> Result<Vec<(String, Expr)>, SqlError> {
@@ -296,7 +254,7 @@ fn new_value<'a>(expr: &Expr, assignments: &'a [(String, Expr)]) -> Option<&'a E
 }
 
 /// The columns that get values, and where they are in the table.
-fn targets(
+pub(super) fn targets(
     definition: &TableDefinition,
     assignments: &[(String, Expr)],
 ) -> Result<Vec<(usize, Column)>, SqlError> {
@@ -330,7 +288,11 @@ fn targets(
 }
 
 /// `SELECT row, value, … FROM part AS t WHERE condition ORDER BY row`.
-fn query(table: &str, assignments: &[(String, Expr)], condition: &Expr) -> Result<Query, SqlError> {
+pub(super) fn query(
+    table: &str,
+    assignments: &[(String, Expr)],
+    condition: &Expr,
+) -> Result<Query, SqlError> {
     let alias = between_quotes(table);
     let part = part_name(&alias);
     let text =

@@ -231,16 +231,6 @@ fn drop_from_detached(
     Ok(format!("{} removed from detached/", parts(done)))
 }
 
-/// The live parts of `PARTITION …`.
-pub(super) fn partition_parts(
-    name: &str,
-    table: &Table,
-    text: &str,
-) -> Result<Vec<String>, SqlError> {
-    let selection = Selection::parse(text).map_err(of_table(name))?;
-    selected(name, table, &selection)
-}
-
 /// The ID of `PARTITION …`.
 pub(super) fn partition_id(name: &str, table: &Table, text: &str) -> Result<String, SqlError> {
     let selection = Selection::parse(text).map_err(of_table(name))?;
