@@ -87,6 +87,7 @@ pub mod kit {
         is_letter_start, letter_at, letter_from_end, letter_width, letters, letters_end,
     };
     pub use crate::text::Texts;
+    pub use crate::wide::{is_wide, significant_bytes};
     pub use crate::{Call, expect_count, is_nullable, take, undress, wrong};
 }
 

@@ -4,7 +4,7 @@ use super::arithmetic::{Integer, bits, integer, narrow, pair};
 use super::element::default_of;
 use super::math::round::{float_power, wrapped};
 use super::moment::constant_integer;
-use super::{Call, Function, Signature, cast, expect_count, wrong};
+use super::{Call, Function, Signature, cast, expect_count, wide, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float32Type, Float64Type, UInt8Type};
@@ -114,6 +114,9 @@ fn decimals(values: &ArrayRef, dropped: i32) -> ArrayRef {
 
 fn bits_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 2..=2)?;
+    if let Some(found) = wide::result_type(name, s) {
+        return Ok(found);
+    }
     match s {
         [left, right] => match (integer(&left.data_type), integer(&right.data_type)) {
             (Some(left), Some(right)) => Ok(Integer {
@@ -129,6 +132,7 @@ fn bits_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
 
 fn of_bits(call: &Call, make: fn(i64, i64) -> i64) -> Result<ArrayRef, FunctionError> {
     match call.operands {
+        _ if wide::takes(call) => wide::evaluate(call),
         [left, right] => narrow(call, pair(call, &bits(left)?, &bits(right)?, make)),
         _ => Err(wrong(call.name, "it takes 2 arguments")),
     }

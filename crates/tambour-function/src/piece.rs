@@ -264,7 +264,7 @@ fn hex_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
             | DataType::Ipv4
             | DataType::Ipv6,
         ) => Ok(DataType::String),
-        Some(other) if is_text(other) || super::arithmetic::integer(other).is_some() => {
+        Some(other) if is_text(other) || super::wide::Wide::of(other).is_some() => {
             Ok(DataType::String)
         }
         Some(other) => Err(wrong(name, format!("it does not take {other}"))),
@@ -274,6 +274,13 @@ fn hex_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
 
 /// Numbers without zero bytes before them, texts byte by byte, floats as they lie in memory.
 fn hex(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if let Some(numbers) = super::wide::significant_bytes(call)? {
+        return Ok(push_all(numbers.len(), |row, text| {
+            for byte in numbers.get(row).into_iter().flatten() {
+                let _ = write!(text, "{byte:02X}");
+            }
+        }));
+    }
     let values = call.values(0)?;
     let width = match call.operands.first().map(|operand| &operand.data_type) {
         Some(DataType::Float32 | DataType::Float64) => return float_hex(&values),

@@ -1,5 +1,5 @@
-//! Arithmetic on integers of 128 and 256 bits, with ClickHouse's result types. It wraps around, as there; a division by zero
-//! is an error, and so is that of the least number by -1.
+//! Arithmetic on integers of 128 and 256 bits, and their bits, with ClickHouse's result types. It wraps around, as there; a division by
+//! zero is an error, and so is that of the least number by -1.
 
 use super::arithmetic::integer;
 use super::retype::{array_of, whole_numbers, wrapped};
@@ -38,6 +38,22 @@ impl Wide {
         let least = i256::MINUS_ONE << u8::try_from(self.bits - 1).unwrap_or(u8::MAX);
         self.is_signed && left == least && right == i256::MINUS_ONE
     }
+    fn bytes(self) -> usize {
+        self.bits as usize / 8
+    }
+    /// By how many bits a number is shifted; `None` if none of them are left.
+    fn shifted(self, by: i256) -> Option<u8> {
+        let by = by.to_i128().and_then(|by| u8::try_from(by).ok())?;
+        (u32::from(by) < self.bits).then_some(by)
+    }
+    /// The bits go, and the sign stays, if there is one.
+    fn right(self, number: i256, by: u8) -> i256 {
+        let filled = number >> by;
+        if self.is_signed || by == 0 || !number.is_negative() {
+            return filled;
+        }
+        filled & !(i256::MINUS_ONE << (255 - by + 1))
+    }
     fn data_type(self) -> DataType {
         match (self.bits, self.is_signed) {
             (8, false) => DataType::UInt8,
@@ -65,13 +81,28 @@ pub(super) fn result_type(name: &str, s: &[Signature]) -> Option<DataType> {
     let wide = match (name, operands.as_slice()) {
         ("negate", [only]) => Wide { is_signed: true, ..*only },
         ("abs", [only]) => Wide { is_signed: false, ..*only },
-        ("plus" | "multiply", [left, right]) => {
+        ("bitNot", [only]) => *only,
+        ("sign", [_]) => Wide { bits: 8, is_signed: true },
+        ("bitCount", [only]) => {
+            Wide { bits: if only.bits > 128 { 16 } else { 8 }, is_signed: false }
+        }
+        ("bitShiftLeft" | "bitShiftRight", [left, right])
+            if left.is_wide() && !right.is_wide() && !right.is_signed =>
+        {
+            *left
+        }
+        ("plus" | "multiply" | "bitAnd" | "bitOr" | "bitXor", [left, right]) => {
             Wide { bits: left.bits.max(right.bits), is_signed: left.is_signed || right.is_signed }
         }
         ("minus", [left, right]) => Wide { bits: left.bits.max(right.bits), is_signed: true },
         // One with a sign and one without: what ClickHouse makes of them depends on their widths in ways of its own.
-        ("intDiv" | "intDivOrZero", [left, right]) if left.is_signed == right.is_signed => *left,
-        ("modulo", [left, right])
+        ("intDiv" | "intDivOrZero", [left, right])
+            if left.is_signed == right.is_signed
+                || left.is_signed && left.is_wide() && !right.is_wide() =>
+        {
+            *left
+        }
+        ("modulo" | "moduloOrZero", [left, right])
             if left.is_signed == right.is_signed || left.is_signed && !right.is_wide() =>
         {
             let wider = if right.bits < 64 { right.bits * 2 } else { right.bits };
@@ -82,9 +113,14 @@ pub(super) fn result_type(name: &str, s: &[Signature]) -> Option<DataType> {
     Some(wide.data_type())
 }
 
+/// True for integers of 128 and 256 bits.
+pub fn is_wide(data_type: &DataType) -> bool {
+    Wide::of(data_type).is_some_and(Wide::is_wide)
+}
+
 /// True if an operand is such an integer.
 pub(super) fn takes(call: &Call) -> bool {
-    call.operands.iter().any(|it| Wide::of(&it.data_type).is_some_and(Wide::is_wide))
+    call.operands.iter().any(|it| is_wide(&it.data_type))
 }
 
 /// What an operator makes of them.
@@ -106,22 +142,52 @@ pub(super) fn evaluate(call: &Call) -> Result<ArrayRef, FunctionError> {
             "negate" => left.wrapping_neg(),
             "abs" if kind.is_signed => left.wrapping_abs(),
             "abs" => left,
+            "bitNot" => !left,
+            "sign" if left == i256::ZERO => i256::ZERO,
+            "sign" if kind.is_signed && left.is_negative() => i256::MINUS_ONE,
+            "sign" => i256::ONE,
+            "bitCount" => {
+                let bytes = left.to_le_bytes();
+                let ones = bytes.iter().take(kind.bytes()).map(|byte| byte.count_ones());
+                i256::from(i64::from(ones.sum::<u32>()))
+            }
+            "bitAnd" => left & right,
+            "bitOr" => left | right,
+            "bitXor" => left ^ right,
+            "bitShiftLeft" => kind.shifted(right).map_or(i256::ZERO, |by| left << by),
+            "bitShiftRight" => kind.shifted(right).map_or(i256::ZERO, |by| kind.right(left, by)),
             "plus" => left.wrapping_add(right),
             "minus" => left.wrapping_sub(right),
             "multiply" => left.wrapping_mul(right),
-            "intDivOrZero" if right == i256::ZERO => i256::ZERO,
+            "intDivOrZero" | "moduloOrZero" if right == i256::ZERO => i256::ZERO,
             _ if right == i256::ZERO && call.is_null(row) => i256::ZERO,
             _ if right == i256::ZERO => return Err(call.value_error(row, "division by zero")),
-            "intDivOrZero" if kind.has_no_quotient(left, right) => i256::ZERO,
+            "intDivOrZero" | "moduloOrZero" if kind.has_no_quotient(left, right) => i256::ZERO,
             _ if kind.has_no_quotient(left, right) && !call.is_null(row) => {
                 return Err(call.value_error(row, "division of the least number by -1"));
             }
-            "modulo" => remainder(left, right, is_signed),
+            "modulo" | "moduloOrZero" => remainder(left, right, is_signed),
             _ => quotient(left, right, is_signed),
         });
     }
     let result = Wide::of(call.result).ok_or_else(|| wrong(call.name, "it gives integers"))?;
     made(call, result, results)
+}
+
+/// The bytes of such integers, the highest first, without zeros before them; one at least. `None` if they are others.
+pub fn significant_bytes(call: &Call) -> Result<Option<Vec<Vec<u8>>>, FunctionError> {
+    let operand = call.operand(0)?;
+    let Some(kind) = Wide::of(&operand.data_type).filter(|it| it.is_wide()) else {
+        return Ok(None);
+    };
+    let significant = |number: i256| {
+        let bytes = number.to_be_bytes();
+        let bytes = bytes.get(bytes.len() - kind.bytes()..).unwrap_or_default();
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(kind.bytes() - 1);
+        bytes.get(zeros..).unwrap_or_default().to_vec()
+    };
+    let numbers = whole_numbers(call, &operand.expanded(call.rows)?)?;
+    Ok(Some(numbers.into_iter().map(significant).collect()))
 }
 
 /// The numbers of a type that the result has.

@@ -94,8 +94,8 @@ enum Value {
     ForNull { literal: Expr, field: Option<FieldRef> },
     /// NULL for 0.
     NullForZero,
-    /// An empty array for NULL, whatever the types of its items are.
-    EmptyForNull,
+    /// The default of its type for NULL: an empty array, whatever the types of its items are.
+    DefaultForNull,
 }
 
 impl Value {
@@ -122,7 +122,7 @@ impl Value {
         let (literal, field) = match self {
             Self::ForNull { literal, field } => (literal, field),
             Self::NullForZero => return nullif(column, lit(0_u64)),
-            Self::EmptyForNull => {
+            Self::DefaultForNull => {
                 let called = scalar::call("assumeNotNull", vec![column.clone()]);
                 return called.unwrap_or(column);
             }
@@ -206,7 +206,7 @@ fn of_nothing(expr: &Expr, schema: &DFSchema, is_asked: bool) -> Result<Option<V
     let result = expr.to_field(schema)?.1;
     if name == "array_agg" {
         let is_never = is_own || !list_may_be_null(first, &field, schema)?;
-        return Ok(is_never.then_some(Value::EmptyForNull));
+        return Ok(is_never.then_some(Value::DefaultForNull));
     }
     let is_nullable = match arguments.get(1..) {
         Some(others) if !is_own => {
@@ -253,6 +253,10 @@ fn of_no_value(
         }
         ("min" | "max" | "any_value" | "first_value" | "last_value" | "nth_value", _) => {
             Value::of(field).map(Some)
+        }
+        // Integers of 256 bits: the engine has their sum as a decimal, and it gets its type only later.
+        ("sum", _) if matches!(field.data_type(), ArrowType::FixedSizeBinary(_)) => {
+            Ok(Some(Value::DefaultForNull))
         }
         ("sum" | "bit_or" | "bit_xor", data_type) => plain(ScalarValue::new_default(data_type)?),
         ("bit_and", data_type) if data_type.is_integer() => plain(all_ones(data_type)?),

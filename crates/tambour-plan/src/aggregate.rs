@@ -1,15 +1,22 @@
-//! What aggregates take: `sum` and `avg` count conditions as 0 and 1, `avg` takes dates and instants as numbers.
+//! What aggregates take: `sum` and `avg` count conditions as 0 and 1, `avg` takes dates and instants as numbers. Integers of 256 bits are
+//! bytes to the engine: `sum` takes them as decimals of the same bits, whose additions wrap around as ClickHouse's do, `avg` as floats.
 //!
 //! The planner does not know types when it meets an aggregate. So the argument is wrapped in [`Summand`], whose type is known
 //! in time, and [`super::keep`] takes the wrapping off before anything else sees it.
 
-use arrow::datatypes::{DataType as ArrowType, TimeUnit};
-use datafusion::common::exec_err;
+use super::literal::bare_type;
+use arrow::datatypes::{
+    DECIMAL256_MAX_PRECISION, DataType as ArrowType, Field, FieldRef, TimeUnit,
+};
+use datafusion::common::{exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
+use std::sync::Arc;
+use tambour_part::types::DataType;
 
 /// The arguments that an aggregate gets instead of those that were written.
 pub(super) fn arguments(aggregate: &str, written: Vec<Expr>) -> Vec<Expr> {
@@ -39,6 +46,9 @@ impl Summand {
     /// The type in which values of another one are added.
     pub(super) fn added(&self, data_type: &ArrowType) -> ArrowType {
         match data_type {
+            // Texts of 32 bytes are found out when types have names.
+            ArrowType::FixedSizeBinary(32) if self.is_averaged => ArrowType::Float64,
+            ArrowType::FixedSizeBinary(32) => WIDEST,
             ArrowType::Boolean => ArrowType::UInt64,
             moment if self.is_averaged && is_moment(moment) => ArrowType::Int64,
             other => other.clone(),
@@ -48,6 +58,14 @@ impl Summand {
     pub(super) fn of(call: &ScalarFunction) -> Option<&Self> {
         call.func.inner().downcast_ref::<Self>()
     }
+}
+
+/// The engine's type in which integers of 256 bits are added.
+pub(super) const WIDEST: ArrowType = ArrowType::Decimal256(DECIMAL256_MAX_PRECISION, 0);
+
+/// True for integers of 256 bits.
+pub(super) fn is_widest(field: &Field) -> bool {
+    matches!(bare_type(field), Some(DataType::Int256 | DataType::UInt256))
 }
 
 /// True for dates and instants without fractions.
@@ -62,11 +80,14 @@ impl ScalarUDFImpl for Summand {
     fn signature(&self) -> &Signature {
         &self.signature
     }
-    fn return_type(&self, arguments: &[ArrowType]) -> Result<ArrowType> {
-        if let [only] = arguments {
-            Ok(self.added(only))
+    fn return_type(&self, _: &[ArrowType]) -> Result<ArrowType> {
+        plan_err!("the type is that of the argument")
+    }
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        if let [only] = args.arg_fields {
+            Ok(Arc::new(Field::new(Self::NAME, self.added(only.data_type()), only.is_nullable())))
         } else {
-            datafusion::common::plan_err!("it takes an argument")
+            plan_err!("it takes an argument")
         }
     }
     /// Columns are called what was written.

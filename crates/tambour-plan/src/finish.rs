@@ -8,7 +8,7 @@ use super::order::Order;
 use super::typed::{Typed, needs_name};
 use super::{default, quantile, scalar};
 use crate::walk::Walk;
-use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType as ArrowType, Field};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType as ArrowType, Field, FieldRef};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema};
 use datafusion::error::Result;
@@ -72,13 +72,7 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
                 _ => None,
             };
         }
-        // What a tuple is made of has names of types only after the pass.
-        first => {
-            let mut first = super::written::narrowed(first.clone(), schema).ok()?.data;
-            super::written::of_each(std::slice::from_mut(&mut first), schema).ok()?;
-            let first = first.up(&mut |expr| super::keep::rewrite(expr, schema)).ok()?.data;
-            first.to_field(schema).ok()?.1
-        }
+        first => named(first, schema)?,
     };
     let data_type = bare_type(&field)?;
     let is_of_order = matches!(name, "min" | "max" | "quantileExact");
@@ -110,6 +104,14 @@ fn finish_of(expr: &Expr, schema: &DFSchema) -> Option<Finish> {
     is_finished.then_some(finish)
 }
 
+/// What an expression is after the pass that gives types their names.
+fn named(expr: &Expr, schema: &DFSchema) -> Option<FieldRef> {
+    let mut expr = super::written::narrowed(expr.clone(), schema).ok()?.data;
+    super::written::of_each(std::slice::from_mut(&mut expr), schema).ok()?;
+    let expr = expr.up(&mut |expr| super::keep::rewrite(expr, schema)).ok()?.data;
+    Some(expr.to_field(schema).ok()?.1)
+}
+
 /// True for an aggregate over values that are not NULL.
 fn leaves_nulls_out(expr: &Expr) -> Option<bool> {
     let filter = match expr {
@@ -131,7 +133,11 @@ fn average_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
 
 /// The sum of integers of 128 bits is one, too, and wraps around. That of decimals has 38 digits.
 fn sum_of(call: &ScalarFunction, schema: &DFSchema) -> Option<Finish> {
-    let cut = match bare_type(&call.args.first()?.to_field(schema).ok()?.1)? {
+    let cut = match bare_type(named(call.args.first()?, schema)?.as_ref())? {
+        wide @ (DataType::Int256 | DataType::UInt256) => {
+            let form = Some((Order::OfSum, ArrowType::FixedSizeBinary(32)));
+            return Some(Finish { form, data_type: Some(wide), ..Finish::default() });
+        }
         // What has more digits already is summed in its own type.
         DataType::Decimal { precision, .. } if precision > DECIMAL128_MAX_PRECISION => return None,
         DataType::Decimal { scale, .. } => {
@@ -185,9 +191,10 @@ pub(super) fn projected(plan: LogicalPlan, finish: &[Option<Finish>]) -> Result<
             None => column,
         };
         let column = match form {
-            Some((form @ (Order::Uuid | Order::Wide { .. } | Order::WideBack), _)) => {
-                form.udf().call(vec![column])
-            }
+            Some((
+                form @ (Order::Uuid | Order::Wide { .. } | Order::WideBack | Order::OfSum),
+                _,
+            )) => form.udf().call(vec![column]),
             Some((form, float)) if *float == ArrowType::Float64 => form.udf().call(vec![column]),
             Some((form, other)) => cast(form.udf().call(vec![column]), other.clone()),
             None => column,

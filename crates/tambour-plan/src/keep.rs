@@ -5,7 +5,7 @@
 //! ClickHouse's type of a column is metadata of its field, which the engine's functions and aggregates drop. [`Typed`] puts
 //! it back around what they return.
 
-use super::aggregate::Summand;
+use super::aggregate::{Summand, WIDEST, is_widest};
 use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, nameless, text};
 use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
@@ -518,8 +518,22 @@ fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr
     let Some(inner) = call.args.first().cloned() else {
         return Ok(Transformed::no(Expr::ScalarFunction(call)));
     };
-    let have = inner.get_type(schema)?;
+    let field = inner.to_field(schema)?.1;
+    let have = field.data_type().clone();
     let wanted = Summand::of(&call).map_or_else(|| have.clone(), |it| it.added(&have));
+    if have == ArrowType::FixedSizeBinary(32) && wanted != have {
+        let is_sum = wanted == WIDEST;
+        return match scalar::call("toFloat64", vec![inner.clone()]) {
+            _ if !is_widest(&field) => {
+                let name = if is_sum { "sum" } else { "avg" };
+                plan_err!(
+                    "{name} does not take FixedString: convert it, for example by toFloat64(x)"
+                )
+            }
+            Some(float) if !is_sum => Ok(Transformed::yes(float)),
+            _ => Ok(Transformed::yes(Order::Summed.udf().call(vec![inner]))),
+        };
+    }
     let inner = if have == ArrowType::Date32 && wanted != have {
         cast(inner, ArrowType::Int32)
     } else {

@@ -2,12 +2,16 @@
 //! UUIDs with their halves exchanged, integers of 256 bits with the highest byte first, the numbers of an Enum. `max` of the
 //! form, turned back, is ClickHouse's `max`.
 
+use super::aggregate::WIDEST;
 use super::listed;
 use arrow::array::{
-    Array, ArrayRef, BinaryArray, FixedSizeBinaryArray, Int16Array, StringViewArray, cast::AsArray,
+    Array, ArrayRef, BinaryArray, Decimal256Array, FixedSizeBinaryArray, Int16Array,
+    StringViewArray, cast::AsArray,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType as ArrowType, Float64Type, Int16Type, Int64Type};
+use arrow::datatypes::{
+    DataType as ArrowType, Decimal256Type, Float64Type, Int16Type, Int64Type, i256,
+};
 use arrow::row::{RowConverter, SortField};
 use datafusion::common::{Column, ScalarValue, exec_err};
 use datafusion::error::{DataFusionError, Result};
@@ -41,6 +45,10 @@ pub(super) enum Order {
     Wide { is_signed: bool },
     /// The way back of signed ones.
     WideBack,
+    /// Integers of 256 bits as decimals of the same bits, in no order: the engine adds those up.
+    Summed,
+    /// The way back from a sum.
+    OfSum,
     /// The numbers of an Enum's names.
     Number(Vec<(String, i16)>),
     /// The way back from numbers.
@@ -97,6 +105,7 @@ impl Order {
             Self::NanLeast | Self::NanGreatest | Self::Sorted { .. } => Self::Float,
             Self::Bits => Self::OfBits,
             Self::Wide { is_signed: true } => Self::WideBack,
+            Self::Summed => Self::OfSum,
             Self::Number(values) => Self::Name(values.clone()),
             other => other.clone(),
         }
@@ -140,6 +149,8 @@ impl Order {
                     *last ^= 0x80;
                 }
             }),
+            Self::Summed => summed(values),
+            Self::OfSum => of_sum(values),
             Self::Number(known) => {
                 let names = cast(values, &ArrowType::Utf8View)?;
                 let number = |name: &str| known.iter().find(|it| it.0 == name).map(|it| it.1);
@@ -215,6 +226,29 @@ fn reversed(values: &ArrayRef, change: impl Fn(&mut [u8])) -> Result<ArrayRef> {
     Ok(Arc::new(FixedSizeBinaryArray::try_new(width, bytes.into(), nulls)?))
 }
 
+fn summed(integers: &ArrayRef) -> Result<ArrayRef> {
+    let Some(integers) = integers.as_fixed_size_binary_opt() else {
+        return exec_err!("an integer of 256 bits has 32 bytes, not {}", integers.data_type());
+    };
+    let number = |bytes: &[u8]| Ok(i256::from_le_bytes(bytes.try_into().map_err(external)?));
+    let numbers: Decimal256Array =
+        integers.iter().map(|bytes| bytes.map(number).transpose()).collect::<Result<_>>()?;
+    Ok(Arc::new(numbers.with_data_type(WIDEST)))
+}
+
+fn of_sum(sums: &ArrayRef) -> Result<ArrayRef> {
+    let sums = sums.as_primitive::<Decimal256Type>();
+    let mut bytes = Vec::with_capacity(sums.len() * 32);
+    for number in sums.values() {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    Ok(Arc::new(FixedSizeBinaryArray::try_new(32, bytes.into(), sums.nulls().cloned())?))
+}
+
+fn external(cause: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(cause))
+}
+
 /// The bytes of rows, which have a form of their own for NULLs, however deep.
 fn keys(values: &ArrayRef) -> Result<ArrayRef> {
     let field = SortField::new(values.data_type().clone());
@@ -225,7 +259,6 @@ fn keys(values: &ArrayRef) -> Result<ArrayRef> {
 }
 
 fn nested(values: &ArrayRef, data_type: &str, absent: Absent) -> Result<ArrayRef> {
-    let external = |cause| DataFusionError::External(Box::new(cause));
     let Ok(data_type) = data_type.parse() else {
         return exec_err!("{data_type} is not a type");
     };
@@ -283,6 +316,8 @@ impl ScalarUDFImpl for Ordered {
             Order::Wide { is_signed: true } => "signedWideOrder",
             Order::Wide { is_signed: false } => "wideOrder",
             Order::WideBack => "signedWideOfOrder",
+            Order::Summed => "wideSummed",
+            Order::OfSum => "wideOfSum",
             Order::Number(_) => "enumNumber",
             Order::Name(_) => "enumName",
             Order::Nested { .. } => "nestedOrder",
@@ -297,7 +332,8 @@ impl ScalarUDFImpl for Ordered {
             Order::NanLeast | Order::NanGreatest | Order::Sorted { .. } | Order::Bits => {
                 ArrowType::Int64
             }
-            Order::Wide { .. } | Order::WideBack => ArrowType::FixedSizeBinary(32),
+            Order::Wide { .. } | Order::WideBack | Order::OfSum => ArrowType::FixedSizeBinary(32),
+            Order::Summed => WIDEST,
             Order::Number(_) => ArrowType::Int16,
             Order::Name(_) => ArrowType::Utf8View,
             Order::Nested { .. } | Order::Key => ArrowType::Binary,
@@ -355,6 +391,8 @@ mod tests {
         let bytes = turned.as_fixed_size_binary();
         assert!((1..bytes.len()).all(|row| bytes.value(row - 1) < bytes.value(row)));
         assert_eq!(&order.back().change(&turned).unwrap(), &values);
+        let summed = Order::Summed.change(&values).unwrap();
+        assert_eq!(&Order::Summed.back().change(&summed).unwrap(), &values);
     }
 
     #[test]

@@ -66,7 +66,15 @@ impl AggregateUDFImpl for Quantile {
                 Ok(ArrowType::Float64)
             }
             Some(first) if self.is_between && !stays(first) => {
-                plan_err!("quantile does not take {first}: convert it by toFloat64(x)")
+                let what = match first {
+                    ArrowType::FixedSizeBinary(32) => "an integer of 256 bits",
+                    ArrowType::FixedSizeBinary(_) => "a FixedString or UUID",
+                    ArrowType::List(_) => "an array",
+                    ArrowType::Struct(_) => "a tuple",
+                    ArrowType::Map(..) => "a map",
+                    _ => "a text",
+                };
+                plan_err!("quantile does not take {what}: convert it, for example by toFloat64(x)")
             }
             Some(first) => Ok(first.clone()),
             None => plan_err!("{} takes an argument", self.name()),

@@ -5,7 +5,7 @@ use super::literal::null_of_null;
 use arrow::array::{Array, ArrayRef, StringViewBuilder, cast::AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as ArrowType, FieldRef, Float64Type};
-use datafusion::common::ScalarValue;
+use datafusion::common::{ScalarValue, plan_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
@@ -80,6 +80,14 @@ impl ScalarUDFImpl for Readable {
         Ok(ArrowType::Utf8View)
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let is_text = |it: &FieldRef| {
+            use ArrowType::{Binary, BinaryView, FixedSizeBinary, Utf8, Utf8View};
+            matches!(it.data_type(), Binary | BinaryView | FixedSizeBinary(_) | Utf8 | Utf8View)
+        };
+        if args.arg_fields.iter().any(is_text) {
+            let name = self.name;
+            return plan_err!("{name} takes a number: convert it, for example by toFloat64(x)");
+        }
         Ok(null_of_null(self.name, ArrowType::Utf8View, &args))
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -89,7 +97,7 @@ impl ScalarUDFImpl for Readable {
                 let texts = self.texts(&value.to_array_of_size(1)?)?;
                 Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&texts, 0)?))
             }
-            None => datafusion::common::plan_err!("{} takes an argument", self.name),
+            None => plan_err!("{} takes an argument", self.name),
         }
     }
 }

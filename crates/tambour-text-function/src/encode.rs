@@ -6,7 +6,9 @@ use base64::alphabet;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use std::borrow::Cow;
-use tambour_function::kit::{Call, Kind, RESULT_MAX, expect_count, integer, rule, takes};
+use tambour_function::kit::{
+    Call, Kind, RESULT_MAX, expect_count, integer, is_wide, rule, significant_bytes, takes,
+};
 use tambour_function::{Function, FunctionError, Signature};
 use tambour_part::types::DataType;
 
@@ -156,7 +158,7 @@ fn bin_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionErr
         Some(
             DataType::Float32 | DataType::Float64 | DataType::Date | DataType::DateTime { .. },
         ) => Ok(DataType::String),
-        Some(other) if integer(other).is_some() => Ok(DataType::String),
+        Some(other) if integer(other).is_some() || is_wide(other) => Ok(DataType::String),
         _ => takes(name, s, &[Kind::Text], &[]).map(|()| DataType::String),
     }
 }
@@ -168,6 +170,9 @@ fn bin(call: &Call) -> Result<ArrayRef, FunctionError> {
             out.extend(format!("{byte:08b}").into_bytes());
         }
     };
+    if let Some(numbers) = significant_bytes(call)? {
+        return call.make_texts(|row, out| push(numbers.get(row).map_or(&[], Vec::as_slice), out));
+    }
     let width = match &call.operand(0)?.data_type {
         DataType::Float32 => {
             let floats = call.floats(0)?;

@@ -2,7 +2,7 @@
 
 use super::super::access::{Kind, array_of, list_array, rule, takes, type_at};
 use super::super::arithmetic::{Integer, integer};
-use super::super::{Call, Function, Signature, expect_count, wrong};
+use super::super::{Call, Function, Signature, expect_count, wide, wrong};
 use super::bit_text;
 use crate::FunctionError;
 use arrow_array::ArrayRef;
@@ -11,7 +11,10 @@ use tambour_part::types::DataType;
 
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
-    Function::new("bitNot", same_type, |c| {
+    Function::new("bitNot", not_type, |c| {
+        if wide::takes(c) {
+            return wide::evaluate(c);
+        }
         let numbers = c.integers(0)?;
         c.make_integers(|row| !numbers.get(row))
     }),
@@ -27,6 +30,9 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         if is_text(c)? {
             return bit_text::shift(c, true);
         }
+        if wide::takes(c) {
+            return wide::evaluate(c);
+        }
         let (numbers, by, bits) = (c.integers(0)?, counts(c)?, width(c, 0)?.into());
         c.make_integers(|row| {
             let by = by.get(row);
@@ -37,6 +43,9 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("bitShiftRight", shift_type, |c| {
         if is_text(c)? {
             return bit_text::shift(c, false);
+        }
+        if wide::takes(c) {
+            return wide::evaluate(c);
         }
         let (numbers, by, bits) = (c.integers(0)?, counts(c)?, width(c, 0)?.into());
         c.make_integers(|row| {
@@ -118,6 +127,10 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
     }),
 ];
 
+fn not_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    wide::result_type(name, s).map_or_else(|| same_type(name, s), Ok)
+}
+
 fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Integer], &[])?;
     Ok(match type_at(s, 0) {
@@ -129,7 +142,7 @@ fn same_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionEr
 fn shift_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     match bit_text::shift_type(name, s)? {
         Some(text) => Ok(text),
-        None => pair_type(name, s),
+        None => wide::result_type(name, s).map_or_else(|| pair_type(name, s), Ok),
     }
 }
 
@@ -211,6 +224,9 @@ fn test_many(call: &Call, all: bool) -> Result<ArrayRef, FunctionError> {
 
 fn count_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     expect_count(name, s, 1..=1)?;
+    if let Some(found) = wide::result_type(name, s) {
+        return Ok(found);
+    }
     match type_at(s, 0) {
         DataType::String | DataType::FixedString(_) => Ok(DataType::UInt16),
         DataType::Float32 | DataType::Float64 => Ok(DataType::UInt8),
@@ -221,6 +237,7 @@ fn count_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
 
 fn bit_count(call: &Call) -> Result<ArrayRef, FunctionError> {
     match &call.operand(0)?.data_type {
+        _ if wide::takes(call) => wide::evaluate(call),
         DataType::String | DataType::FixedString(_) => {
             let texts = call.texts(0)?;
             call.make_integers(|row| {

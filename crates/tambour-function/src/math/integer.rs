@@ -14,7 +14,7 @@ use tambour_part::types::DataType;
 /// The functions of this room.
 pub(in super::super) const FUNCTIONS: &[Function] = &[
     Function::new("abs", abs_type, abs).any_case(),
-    Function::new("sign", rule!(Numeric => DataType::Int8), sign).any_case(),
+    Function::new("sign", sign_type, sign).any_case(),
     Function::new("sqr", sqr_type, sqr),
     Function::new("gcd", pair_type, |c| pairs(c, false)),
     Function::new("lcm", pair_type, |c| pairs(c, true)),
@@ -49,6 +49,9 @@ pub(in super::super) const FUNCTIONS: &[Function] = &[
         },
     ),
     Function::new("moduloOrZero", remainder_type, |c| {
+        if wide::takes(c) {
+            return wide::evaluate(c);
+        }
         let (left, right) = (c.integers(0)?, c.integers(1)?);
         c.make_integers(|row| left.get(row).checked_rem(right.get(row)).unwrap_or(0))
     }),
@@ -147,7 +150,17 @@ fn abs(call: &Call) -> Result<ArrayRef, FunctionError> {
     }
 }
 
+fn sign_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if let Some(found) = wide::result_type(name, s) {
+        return Ok(found);
+    }
+    takes(name, s, &[Kind::Numeric], &[]).map(|()| DataType::Int8)
+}
+
 fn sign(call: &Call) -> Result<ArrayRef, FunctionError> {
+    if wide::takes(call) {
+        return wide::evaluate(call);
+    }
     let floats = call.floats(0)?;
     call.make_numbers::<Int8Type>(|row| {
         let float = floats.get(row);
@@ -256,6 +269,9 @@ fn quotient_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
 }
 
 fn remainder_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    if let Some(found) = wide::result_type(name, s) {
+        return Ok(found);
+    }
     let (left, right) = integers_of(name, s)?;
     let wide = Integer { bits: (right.bits * 2).min(64), is_signed: true };
     let same = Integer { is_signed: false, ..right };
