@@ -203,8 +203,8 @@ SCRIPTS = {
         ALTER TABLE t ADD COLUMN c UInt8 DEFAULT 3 SETTINGS alter_sync = 2
         ALTER TABLE t (ADD COLUMN e UInt8), (DROP COLUMN c)
         ALTER TABLE t (UPDATE b = 'paren' WHERE a = 3)
-        !ALTER TABLE t UPDATE b = 'paren' WHERE a = 3, UPDATE b = 'paren' WHERE a = 3
-        !ALTER TABLE t UPDATE b = concat(b, '!') WHERE a = 300, DELETE WHERE a IN (1, 2)
+        ALTER TABLE t UPDATE b = 'paren' WHERE a = 3, UPDATE b = 'paren' WHERE a = 3
+        ALTER TABLE t UPDATE b = concat(b, '!') WHERE a = 300, DELETE WHERE a IN (1, 2)
         INSERT INTO t (a) VALUES (5) (6)
         INSERT INTO t (a, b) VALUES (7, 'x'), (8, 'y') (9, 'z');
         INSERT INTO t (* EXCEPT b) VALUES (10, 1, 2)

@@ -287,6 +287,14 @@ pub enum TableError {
         #[source]
         cause: Box<TableError>,
     },
+    /// Another process has changed the definition since the table was opened.
+    #[error(
+        "table {table:?}: another process has altered it in the meantime: give the statement again"
+    )]
+    Altered {
+        /// The table's directory.
+        table: PathBuf,
+    },
     /// Rows or another definition do not fit the table.
     #[error("table {table:?}: {problem}")]
     Mismatch {
@@ -388,7 +396,7 @@ impl TableError {
             | Self::Unsorted { .. } => Kind::Corrupt,
             Self::CommitUncertain { cause, .. } => cause.kind(),
             Self::Stopped => Kind::Io,
-            Self::GivenUp { .. } => Kind::Conflict,
+            Self::GivenUp { .. } | Self::Altered { .. } => Kind::Conflict,
         }
     }
 

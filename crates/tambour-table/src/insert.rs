@@ -31,6 +31,8 @@ pub enum Existing {
     Refuse,
     /// Rows are added. The definition may have wider types and more columns than the table's; keys must be the same.
     Append,
+    /// Rows are added to a table that is there and has this definition: an error (kind Conflict) if it has been altered.
+    Same,
     /// Its parts are replaced in the same commit.
     Replace,
 }
@@ -165,7 +167,8 @@ impl Insert {
         if options.existing == Existing::Refuse {
             refuse_existing(storage.as_ref(), path)?;
         }
-        let table = LockedTable::acquire(storage, path, true, "INSERT")?;
+        let may_create = options.existing != Existing::Same;
+        let table = LockedTable::acquire(storage, path, may_create, "INSERT")?;
         match Self::prepare(&table, definition, &options) {
             Err(error) => {
                 table.discard();
@@ -199,17 +202,27 @@ impl Insert {
         super::recompress::forget(table)?;
         refuse_foreign(table.path(), definition)?;
         let next = match (table.describe()?, options.existing) {
+            (None, Existing::Same) => {
+                let path = table.path().to_owned();
+                let problem = "it holds neither a sidecar nor parts";
+                return Err(TableError::NotATable { path, problem });
+            }
+            (Some((_, Some(known))), Existing::Same)
+                if table.has_sidecar() && known.stored() != definition.stored() =>
+            {
+                return Err(TableError::Altered { table: table.path().to_owned() });
+            }
             (None, _) => Sidecar::new(definition.stored()),
             (Some(_), Existing::Refuse) => {
                 return Err(TableError::Exists { path: table.path().to_owned() });
             }
-            (Some((mut sidecar, Some(known))), Existing::Append) => {
+            (Some((mut sidecar, Some(known))), Existing::Append | Existing::Same) => {
                 if super::evolve::evolve(table, &sidecar, &known, definition)? {
                     sidecar.statement = definition.stored();
                 }
                 sidecar
             }
-            (Some((_, None)), Existing::Append) => {
+            (Some((_, None)), Existing::Append | Existing::Same) => {
                 let table = table.path().to_owned();
                 return Err(TableError::DefinitionUnknown { table, operation: "adding rows" });
             }

@@ -211,6 +211,11 @@ impl LockedTable {
         self.sign.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
+    /// True if the definition is the one that the last change has left.
+    pub(super) fn has_sidecar(&self) -> bool {
+        self.sidecar.is_some()
+    }
+
     /// The table as a sidecar would describe it, also for parts without one, with the definition if it is known.
     pub(super) fn describe(
         &self,

@@ -61,6 +61,12 @@ impl Table {
     pub fn definition(&self) -> Option<&TableDefinition> {
         self.definition.as_ref()
     }
+    /// True if another process has altered the table since it was opened. One that is gone has not been.
+    pub fn is_altered(&self) -> Result<bool, TableError> {
+        let sidecar = open::load_sidecar(self.storage.as_ref(), &self.path)?;
+        let now = sidecar.map(|it| TableDefinition::parse(&it.statement)).transpose()?;
+        Ok(now.is_some() && now != self.definition)
+    }
     /// Its columns: of the definition, else of the parts (which must agree).
     pub fn columns(&self) -> &[Column] {
         &self.columns

@@ -6,6 +6,11 @@ use std::time::Duration;
 use tambour::storage::disk;
 use tambour::storage::lock::try_lock;
 use tambour::storage::sign::WORK;
+use tambour::table::alter::Altered;
+use tambour::table::insert::InsertOptions;
+use tambour::table::rewrite::Rewrite;
+use tambour::table::schema::alter::Alteration;
+use tambour::table::task::tasks;
 
 fn answer(sandbox: &Sandbox, query: &str) -> String {
     sandbox.run(&["sql", "t", query, "--format", "tsv", "--no-header"]).expect(0).stdout
@@ -47,6 +52,52 @@ fn mutations_that_wait_are_seen_from_another_process() {
 }
 
 #[test]
+fn writers_that_have_waited_work_on_what_they_find() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.table();
+    let beside = |change: &dyn Fn(&mut Rewrite), statement: &str| {
+        let options = InsertOptions::default();
+        let mut rewrite = Rewrite::begin(&disk(), &path, "TEST", options).unwrap();
+        let child = sandbox
+            .command(&["sql", "t", "--write", "--lock-wait", "600", statement])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        until(|| tasks(disk().as_ref(), &path).iter().any(|it| it.is_waiting));
+        change(&mut rewrite);
+        rewrite.commit().unwrap();
+        let output = child.wait_with_output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let altered = |text: &'static str| {
+        move |rewrite: &mut Rewrite| {
+            let statement = Alteration::parse(text).unwrap().unwrap();
+            let altered = Altered::new(rewrite.definition(), &statement.commands).unwrap();
+            rewrite.redefine(altered).unwrap();
+        }
+    };
+    // An INSERT stores the DEFAULT of now, takes no column away, and follows what rows must be.
+    let default = altered("ALTER TABLE t MODIFY COLUMN score DEFAULT 7, ADD COLUMN more UInt8");
+    let (is_done, _) = beside(&default, "INSERT INTO t (id) VALUES (5000)");
+    assert!(is_done);
+    assert_eq!(answer(&sandbox, "SELECT id, score, more FROM t WHERE id > 999"), "5000\t7\t0\n");
+    let constraint = altered("ALTER TABLE t ADD CONSTRAINT small CHECK id < 6000");
+    let (is_done, told) = beside(&constraint, "INSERT INTO t (id) SELECT id + 1000 FROM t");
+    assert!(!is_done && told.contains("small"), "{told}");
+    // A condition looks at the table without the part that is gone.
+    let last = |rewrite: &mut Rewrite| {
+        let part = rewrite.table().part_names().last().unwrap().clone();
+        rewrite.drop_part(&part).unwrap();
+    };
+    let statement = "ALTER TABLE t UPDATE name = 'last' WHERE id IN (SELECT max(id) FROM t), DELETE WHERE name = 'last' AND id < 500";
+    let (is_done, _) = beside(&last, statement);
+    assert!(is_done);
+    let found = answer(&sandbox, "SELECT id, count() OVER () FROM t WHERE name = 'last'");
+    assert_eq!(found, "999\t1\n");
+}
+
+#[test]
 fn merges_and_mutations_of_others_are_listed() {
     let sandbox = Sandbox::new();
     let path = sandbox.table();
@@ -85,10 +136,11 @@ fn merges_and_mutations_of_others_are_listed() {
 }
 
 /// Batches of 50 rows come, change and go as a whole, and so do columns.
-const KILLED: [&str; 9] = [
+const KILLED: [&str; 10] = [
     "INSERT INTO t (b, k, v) SELECT {b} AS b, number AS k, 0 AS v FROM numbers(50)",
     "INSERT INTO t (b, k, v) SELECT {b} + 1 AS b, number AS k, 0 AS v FROM numbers(50)",
     "ALTER TABLE t UPDATE v = v + 1 WHERE b % 2 = 0",
+    "ALTER TABLE t UPDATE v = v + 1 WHERE b % 3 = 0, DELETE WHERE v = 3 AND b < {b}, UPDATE v = v + 1 WHERE v = 2",
     "DELETE FROM t WHERE b % 7 = {b} % 7 AND b < {b}",
     "ALTER TABLE t ADD COLUMN IF NOT EXISTS c UInt64 DEFAULT b * 3",
     "OPTIMIZE TABLE t FINAL",

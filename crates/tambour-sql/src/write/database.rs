@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use tambour_dialect as dialect;
 use tambour_files::check_zones;
+use tambour_storage::commit::exists;
 use tambour_table::engine::Engine;
 use tambour_table::insert::{Existing, Insert, InsertOptions};
 use tambour_table::schema::token::Cursor;
@@ -43,6 +44,12 @@ impl Session {
         let Creation { mut definition, is_optional, replaces, like, is_empty, query } = creation;
         let name = definition.name.clone();
         check_database(definition.database.take().as_deref(), &name)?;
+        // Another process may have removed the table that the session has of this name.
+        let known = self.table_named(&name).ok();
+        let is_kept = known.map(|it| exists(it.storage().as_ref(), it.path()));
+        if let Some(false) = is_kept.transpose().map_err(|error| of_table(&name)(error.into()))? {
+            self.forget(&name)?;
+        }
         let is_there = self.has_table(&name)?;
         if is_there && is_optional {
             return Ok(format!("table {name} is there already"));

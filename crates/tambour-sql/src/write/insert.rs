@@ -16,28 +16,61 @@ use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::Query;
 use std::collections::VecDeque;
 use std::path::Path;
+use std::sync::Arc;
 use tambour_dialect::{Change, Columns};
 use tambour_files::{Handed, Input};
 use tambour_part::types::{Column, DataType as ColumnType, Strings};
-use tambour_table::Table;
 use tambour_table::insert::{Existing, Insert, InsertOptions, InsertSummary};
 use tambour_table::schema::{ColumnDefinition, ColumnKind, TableDefinition};
+use tambour_table::{Table, TableError};
 
 /// What errors call the rows that are added.
 const SOURCE: &str = "INSERT";
 /// Most runs of rows that are computed apart.
 const RUNS_MAX: usize = 10_000;
+/// Times that a statement is begun while others alter the table.
+const ATTEMPTS_MAX: usize = 5;
 
 impl Session {
-    /// Adds the rows of a query to a table: all of them or none.
+    /// Adds the rows of a query to a table: all of them or none. Another process may alter it while a session has it open: rows are
+    /// stored as the table is when they come.
     pub(super) async fn insert(
         &self,
         change: &Change,
-        table: &Table,
+        table: &Arc<Table>,
         columns: &Columns,
         source: Rows<'_>,
     ) -> Result<String, SqlError> {
         let name = change.table.as_str();
+        let mut attempts = 0;
+        loop {
+            let table = self.as_it_is(name, table)?;
+            attempts += 1;
+            match self.insert_into(name, &table, columns, source).await {
+                Err(error)
+                    if attempts < ATTEMPTS_MAX && source.is_given() && is_altered(&error) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// The table that the session has of this name, opened anew if another process has altered it.
+    fn as_it_is(&self, name: &str, table: &Arc<Table>) -> Result<Arc<Table>, SqlError> {
+        let now = self.table_named(name).unwrap_or_else(|_| Arc::clone(table));
+        if !now.is_altered().map_err(of_table(name))? {
+            return Ok(now);
+        }
+        self.reopen(name, &now)?;
+        self.table_named(name)
+    }
+
+    async fn insert_into(
+        &self,
+        name: &str,
+        table: &Table,
+        columns: &Columns,
+        source: Rows<'_>,
+    ) -> Result<String, SqlError> {
         let Some(definition) = table.definition() else {
             return Err(SqlError::refused(
                 format!("INSERT INTO {name}"),
@@ -58,7 +91,7 @@ impl Session {
                 (given, source)
             }
         };
-        let options = InsertOptions { existing: Existing::Append, ..self.insert_options() };
+        let options = InsertOptions { existing: Existing::Same, ..self.insert_options() };
         let insert = Insert::begin(table.storage(), table.path(), definition, options);
         let insert = insert.map_err(of_table(name))?;
         let columns = (definition, given.as_slice());
@@ -159,6 +192,19 @@ pub(super) enum Rows<'a> {
     Query(&'a Query),
     /// Data of this format, which follow it in the statement or come from elsewhere.
     Format(&'a str, Option<&'a str>),
+}
+
+impl Rows<'_> {
+    /// True of rows that can be asked for again.
+    fn is_given(self) -> bool {
+        matches!(self, Self::Query(_) | Self::Format(_, Some(_)))
+    }
+}
+
+/// True of the error that a table has been altered before its lock was taken.
+fn is_altered(error: &SqlError) -> bool {
+    let SqlError::Table { cause, .. } = error else { return false };
+    matches!(cause.as_ref(), TableError::Altered { .. })
 }
 
 /// Where rows come from.

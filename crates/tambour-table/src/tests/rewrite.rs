@@ -1,9 +1,12 @@
 //! Merges that write parts anew for their form or their codecs.
 
 use super::{assert_tidy, definition, insert, merge_all, options, read, rows, scratch};
+use crate::alter::Altered;
+use crate::insert::{Existing, InsertOptions};
 use crate::merge::{OptimizeOptions, OptimizeSummary, optimize_with};
 use crate::recompress::recompress;
 use crate::rewrite::{Rewrite, detached_parts, drop_detached};
+use crate::schema::alter::Alteration;
 use crate::{Table, TableError};
 use arrow_buffer::BooleanBuffer;
 use std::path::{Path, PathBuf};
@@ -253,4 +256,78 @@ fn hidden_rows_stay_hidden_whatever_is_done() {
     assert_eq!((summary.parts_after, read(&disk(), &path).unwrap()), (1, shown));
     assert!(!Table::open(&path).unwrap().has_deleted_rows());
     assert_tidy(&disk(), &path);
+}
+
+#[test]
+fn a_part_is_changed_more_than_once_before_the_commit() {
+    let directory = scratch();
+    let path = directory.path().join("t");
+    let definition =
+        definition("CREATE TABLE t (k UInt32, s String, id UInt64) ENGINE = MergeTree ORDER BY k");
+    let seeds: Vec<(u16, u32)> = (0..100).map(|at| (0, at)).collect();
+    let rows = rows(&definition, 0, &seeds);
+    insert(&disk(), &path, &definition, options(), std::slice::from_ref(&rows)).unwrap();
+    let before = read(&disk(), &path).unwrap();
+    let first = Table::open(&path).unwrap().part_names()[0].clone();
+    // Each time without its first ten rows.
+    let halve = |rewrite: &mut Rewrite, part: &str| {
+        let mut draft = rewrite.replace(part).unwrap();
+        for batch in rewrite.rows(part).unwrap() {
+            let batch = batch.unwrap();
+            draft.write(&batch.slice(10, batch.num_rows() - 10)).unwrap();
+        }
+        rewrite.put(draft).unwrap().unwrap()
+    };
+    for is_committed in [false, true] {
+        let mut rewrite = begin(&path);
+        let mut part = first.clone();
+        for left in [90, 80, 70] {
+            part = halve(&mut rewrite, &part);
+            rewrite.go_on_with(&part).unwrap();
+            assert_eq!(rewrite.only(&part).unwrap().rows(), left);
+        }
+        if !is_committed {
+            drop(rewrite);
+            assert_eq!(read(&disk(), &path).unwrap(), before);
+            assert_tidy(&disk(), &path);
+            continue;
+        }
+        let summary = rewrite.commit().unwrap();
+        assert_eq!((summary.parts, summary.rows_before, summary.rows_after), (1, 100, 70));
+    }
+    crate::remove_replaced(&disk(), &path).unwrap();
+    assert_eq!(Table::open(&path).unwrap().part_names(), ["all_1_1_3"]);
+    assert_eq!(read(&disk(), &path).unwrap().len(), 70);
+    assert_tidy(&disk(), &path);
+}
+
+#[test]
+fn rows_come_to_the_table_that_was_opened_or_not_at_all() {
+    let directory = scratch();
+    let path = directory.path().join("t");
+    let before =
+        definition("CREATE TABLE t (k UInt32, s String, id UInt64) ENGINE = MergeTree ORDER BY k");
+    let rows = rows(&before, 0, &[(0, 1)]);
+    let same = InsertOptions { existing: Existing::Same, ..options() };
+    let add = |definition, same: &InsertOptions| {
+        insert(&disk(), &path, definition, same.clone(), std::slice::from_ref(&rows))
+    };
+    assert!(matches!(add(&before, &same).unwrap_err(), TableError::NotATable { .. }));
+    assert!(!path.exists(), "no table is made");
+    add(&before, &options()).unwrap();
+    let opened = Table::open(&path).unwrap();
+    add(&before, &same).unwrap();
+    assert!(!opened.is_altered().unwrap());
+    let statement = Alteration::parse("ALTER TABLE t MODIFY COLUMN s DEFAULT 'x'").unwrap();
+    let mut rewrite = begin(&path);
+    let altered = Altered::new(&before, &statement.unwrap().commands).unwrap();
+    rewrite.redefine(altered).unwrap();
+    rewrite.commit().unwrap();
+    assert!(opened.is_altered().unwrap());
+    let error = add(&before, &same).unwrap_err();
+    assert!(matches!(error, TableError::Altered { .. }) && error.kind() == Kind::Conflict);
+    let now = Table::open(&path).unwrap().definition().unwrap().clone();
+    assert_eq!(add(&now, &same).unwrap().rows, 1);
+    std::fs::remove_dir_all(&path).unwrap();
+    assert!(!opened.is_altered().unwrap());
 }
