@@ -70,7 +70,12 @@ pub(crate) async fn run(
     };
     let (statement, file) = outfile::split(statement)?;
     let before = session.block_cache().map(BlockCache::counts);
-    let query = session.sql(&outside::named(&statement)).await?;
+    let statement = outside::named(&statement);
+    // A change that is dropped before its commit has not happened.
+    let query = match select(pin!(session.sql(&statement)), pin!(interrupt.raised())).await {
+        Either::Left((query, _)) => query?,
+        Either::Right(((), _)) => return Err(Failure::Interrupted.into()),
+    };
     let mut style = style;
     if let Some(file) = &file {
         style.format = file.format()?;
@@ -87,8 +92,10 @@ pub(crate) async fn run(
         None => target,
     };
     let mut sink = Sink::new(&query.schema(), style, target)?;
+    // Of what is done, no Ctrl-C says that it is not.
+    let is_done = query.schema().fields().is_empty();
     let mut execution = query.execute().await?;
-    while let Some(batch) = next(&mut execution, interrupt).await? {
+    while !is_done && let Some(batch) = next(&mut execution, interrupt).await? {
         sink.write(&batch)?;
     }
     if let Some(row) = execution.totals().await? {
