@@ -229,3 +229,50 @@ def test_comparisons_with_null(server, tambour):
     statements = [f"SELECT {value} {sign} NULL, NULL {sign} {value}, {value} BETWEEN NULL AND {value}" for value in NULL_BESIDE for sign in ("=", "!=", "<", ">=")]
     for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
         assert ours == server.run(statement), statement
+
+
+STARRED = [
+    "SELECT *, number + 1 AS number FROM numbers(3)", "SELECT number * 2 AS number, * FROM numbers(3) ORDER BY number DESC", "SELECT t.*, -number AS number FROM numbers(5) AS t WHERE number < -2",
+    "SELECT *, a + b AS a FROM t ORDER BY a, b", "SELECT *, a + b AS a, a * 2 AS c FROM t WHERE a > 3 ORDER BY a DESC, b", "SELECT *, toString(a) AS s FROM t ORDER BY a, s DESC",
+    "SELECT *, lower(s) AS s FROM t WHERE s = 'x' ORDER BY b", "SELECT l.*, u.b + 1 AS b FROM t AS l JOIN t AS u ON l.a = u.b ORDER BY l.a, b, l.s", "SELECT *, max(b) OVER (PARTITION BY a) AS b FROM t ORDER BY a, b, t.b",
+    "SELECT *, arrayMap(a -> a + 1, [a]) AS a FROM t ORDER BY b, s LIMIT 3", "SELECT *, a + 1 AS a, b + 1 AS b FROM t ORDER BY a + b, a, s",
+]
+
+
+def test_a_result_called_like_a_column_of_all(server, tambour):
+    """Beside an asterisk, a name is the expression in all other clauses, and the column inside of its own."""
+    rows = "(SELECT toInt64(number % 3) AS a, toInt64(number) AS b, ['X', 'y', 'x'][number % 2 + 1] AS s FROM numbers(9))"
+    statements = [f"{'' if 'numbers' in query else f'WITH t AS {rows} '}{query}" for query in STARRED]
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        assert ours == server.run(statement), statement
+
+
+def test_sums_of_wide_integers(server, tambour):
+    """Of 256 bits they wrap around; in groups, windows and of no rows, beside NULLs."""
+    chance = random.Random(13)
+    statements = []
+    for kind in ["UInt256", "Int256", "Nullable(UInt256)", "Nullable(Int256)"] * 6:
+        least, most = (0, 2**256 - 1) if "U" in kind else (-(2**255), 2**255 - 1)
+        numbers = [chance.choice(["NULL", "0", str(most), str(least), str(chance.randrange(least, most)), str(chance.randrange(99))]) for _ in range(20)]
+        values = ", ".join(f"({chance.randrange(4)}, {'0' if number == 'NULL' and 'Null' not in kind else repr(number) if number != 'NULL' else number})" for number in numbers)
+        source = f"FROM values('k UInt8, x {kind}', {values})"
+        statements += [
+            f"SELECT k, sum(x), sumOrDefaultIf(x, k > 1), sum(DISTINCT x) {source} GROUP BY k ORDER BY k",
+            f"SELECT sum(x), sumOrDefaultIf(x, k > 7), sumOrNullIf(x, k > 7), sumOrNull(x), count(x) {source}",
+            f"SELECT k, sum(x) OVER (ORDER BY k), sum(x) OVER (PARTITION BY k % 2) {source} ORDER BY k, 2",
+            f"SELECT k, sum(x) {source} GROUP BY k WITH TOTALS ORDER BY k",
+        ]
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        assert ours == server.run(statement), statement
+
+
+def test_maps_of_two_arrays(server, tambour):
+    source = "FROM (SELECT number % 3 AS k, toString(number) AS s, if(number % 4, number, NULL) AS n FROM numbers(20))"
+    statements = [
+        f"SELECT k, CAST((groupArray(s), groupArray(n * 2)), 'Map(String, {value})'), CAST((arrayMap(x -> toUInt8(x), groupArray(s)), groupArray(s)), 'Map({key}, String)') {source} WHERE n > 0 GROUP BY k ORDER BY k"
+        for key in ["UInt16", "Int64", "String", "LowCardinality(String)"] for value in ["UInt64", "Float64", "Nullable(Int32)", "String"]
+    ]
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        assert ours == server.run(statement), statement
+    failed = tambour.call("sql", "SELECT CAST(([1, 2], ['a']), 'Map(UInt8, String)')")
+    assert b"there are 2 keys and 1 values" in failed.stderr

@@ -5,9 +5,8 @@ use super::naming::Tables;
 use super::{call, retype, within};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, BinaryOperator, CastKind, CeilFloorKind, DateTimeField, DuplicateTreatment, Expr,
-    Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval, NullTreatment,
-    OrderByExpr, Subscript, TrimWhereField, UnaryOperator, Value, WindowFrame, WindowFrameBound,
-    WindowType,
+    Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval, OrderByExpr,
+    Subscript, TrimWhereField, UnaryOperator, Value, WindowFrame, WindowFrameBound, WindowType,
 };
 
 /// The name; `subqueries` counts those that were named before.
@@ -307,11 +306,6 @@ impl Writer<'_> {
             "tuple" => format!("({arguments})"),
             _ => format!("{name}({arguments})"),
         };
-        match function.null_treatment {
-            Some(NullTreatment::IgnoreNulls) => text.push_str(" IGNORE NULLS"),
-            Some(NullTreatment::RespectNulls) => text.push_str(" RESPECT NULLS"),
-            None => {}
-        }
         match &function.over {
             None => {}
             Some(WindowType::NamedWindow(name)) => text.push_str(&format!(" OVER {}", name.value)),

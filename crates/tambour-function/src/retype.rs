@@ -116,6 +116,12 @@ fn check(name: &'static str, source: &DataType, target: &DataType) -> Result<(),
             check(name, key, other_key)?;
             check(name, value, other_value)
         }
+        (DataType::Tuple(have), DataType::Map(key, value))
+            if let Some((keys, values)) = of_arrays(have) =>
+        {
+            check(name, keys, key)?;
+            check(name, values, value)
+        }
         (DataType::String, DataType::Array(_) | DataType::Tuple(_))
             if super::written::is_read(target) =>
         {
@@ -351,12 +357,54 @@ fn strings(operand: &Operand) -> Strings {
     }
 }
 
+/// The types of keys and values in a tuple of two arrays, of which a map is made.
+fn of_arrays(tuple: &[(Option<String>, DataType)]) -> Option<(&DataType, &DataType)> {
+    match tuple {
+        [(_, DataType::Array(keys)), (_, DataType::Array(values))] => Some((keys, values)),
+        _ => None,
+    }
+}
+
+/// A map of a tuple of two arrays.
+fn mapped(
+    call: &Call,
+    operand: &Operand,
+    key: &DataType,
+    value: &DataType,
+) -> Result<ArrayRef, FunctionError> {
+    let refused = || wrong(call.name, "there is no conversion of this to a Map");
+    let tuples = operand.values.as_struct_opt().ok_or_else(refused)?;
+    let (DataType::Tuple(have), [keys, values]) = (&operand.data_type, tuples.columns()) else {
+        return Err(refused());
+    };
+    let (have_key, have_value) = of_arrays(have).ok_or_else(refused)?;
+    let (keys, values) = (as_list(keys).ok_or_else(refused)?, as_list(values).ok_or_else(refused)?);
+    for row in 0..tuples.len() {
+        if keys.value_length(row) != values.value_length(row) {
+            let (keys, values) = (keys.value_length(row), values.value_length(row));
+            return Err(call.value_error(row, format!("there are {keys} keys and {values} values")));
+        }
+    }
+    let items = |list: &ListArray| {
+        let (start, end) = (list.value_offsets()[0], list.value_offsets()[list.len()]);
+        list.values().slice(start as usize, (end - start) as usize)
+    };
+    let lengths = (0..keys.len()).map(|row| keys.value_length(row) as usize).collect();
+    let keys = retyped(call, &element(have_key, &items(&keys)), key)?;
+    let values = retyped(call, &element(have_value, &items(&values)), value)?;
+    let target = DataType::Map(Box::new(key.clone()), Box::new(value.clone()));
+    super::map::map_array(lengths, keys, values, &target)
+}
+
 fn map(
     call: &Call,
     operand: &Operand,
     key: &DataType,
     value: &DataType,
 ) -> Result<ArrayRef, FunctionError> {
+    if matches!(operand.data_type, DataType::Tuple(_)) {
+        return mapped(call, operand, key, value);
+    }
     let (DataType::Map(have_key, have_value), Some(map)) =
         (&operand.data_type, operand.values.as_map_opt())
     else {
