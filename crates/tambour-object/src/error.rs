@@ -36,12 +36,14 @@ pub enum StoreError {
         cause: object_store::Error,
     },
     /// A setting of Tambour's own does not parse.
-    #[error("{name}={value:?}: expected seconds, such as 30")]
+    #[error("{name}={value:?}: expected {expected}")]
     Setting {
         /// The variable.
         name: &'static str,
         /// What it is set to.
         value: String,
+        /// What it may be.
+        expected: &'static str,
     },
     /// The threads of the requests cannot be started, or have gone.
     #[error("cannot start threads for requests")]
@@ -172,10 +174,17 @@ impl StoreError {
             _ if SERVICES.iter().any(|service| chain(&cause).contains(service)) => {
                 Self::NoCredentials { wanted: wanted(&url).to_owned(), url }
             }
+            // Refused listings have no variant of their own.
+            _ if REFUSALS.iter().any(|status| chain(&cause).contains(status)) => {
+                Self::Denied { url, cause }
+            }
             _ => Self::Request { url, hint: hint(&cause).to_owned(), cause },
         }
     }
 }
+
+/// What a store says to those who may not.
+const REFUSALS: [&str; 2] = ["status code: 401", "status code: 403"];
 
 /// Where the machines of clouds get credentials.
 const SERVICES: [&str; 2] = ["169.254.169.254", "metadata.google.internal"];
@@ -187,6 +196,10 @@ fn hint(cause: &object_store::Error) -> &'static str {
         "the store sends elsewhere; set AWS_REGION to the bucket's region"
     } else if text.contains("non-partial response") {
         "the server gives no ranges of files, which reading needs"
+    } else if text.contains("status code: 4") {
+        "the store does not take the request"
+    } else if text.contains("invalid list response") {
+        "the listing cannot be read"
     } else {
         "no answer, after all retries"
     }

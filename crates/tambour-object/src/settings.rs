@@ -63,6 +63,7 @@ pub(crate) fn client(address: &Address, variables: &Variables) -> Result<Client,
         max_retries: RETRIES_MAX,
         retry_timeout: 2 * stall,
     };
+    check_endpoints(variables)?;
     let url = address.store.as_str();
     let broken = |cause| StoreError::Settings { url: url.to_owned(), cause };
     match address.scheme {
@@ -101,6 +102,21 @@ pub(crate) fn client(address: &Address, variables: &Variables) -> Result<Client,
     }
 }
 
+/// Endpoints have to be URLs: a client panics over what is none, such as an address without `http://`.
+fn check_endpoints(variables: &Variables) -> Result<(), StoreError> {
+    let all = [&AMAZON, &GOOGLE, &AZURE];
+    for name in all.into_iter().flat_map(|known| known.endpoints) {
+        let Some(value) = variables.get(*name).filter(|it| !it.is_empty()) else { continue };
+        let host = ["http://", "https://"].iter().find_map(|scheme| value.strip_prefix(scheme));
+        let is_plain = |host: &str| host.bytes().all(|byte| byte.is_ascii_graphic());
+        if !host.is_some_and(|host| !host.is_empty() && !host.starts_with('/') && is_plain(host)) {
+            let (value, expected) = (value.clone(), "a URL, such as https://storage.example");
+            return Err(StoreError::Setting { name, value, expected });
+        }
+    }
+    Ok(())
+}
+
 /// What the variables of a store set, and what every client has: a limit on what stalls, none on how long an answer takes.
 fn settings<K: FromStr>(
     variables: &Variables,
@@ -131,7 +147,10 @@ fn stall(variables: &Variables) -> Result<Duration, StoreError> {
     };
     match value.parse() {
         Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
-        _ => Err(StoreError::Setting { name: TIMEOUT, value: value.clone() }),
+        _ => {
+            let (value, expected) = (value.clone(), "seconds, such as 30");
+            Err(StoreError::Setting { name: TIMEOUT, value, expected })
+        }
     }
 }
 

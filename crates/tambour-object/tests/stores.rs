@@ -196,6 +196,24 @@ fn missing_credentials_are_told_at_once() {
 }
 
 #[test]
+fn endpoints_that_are_no_urls_are_told_at_once() {
+    for value in ["127.0.0.1:9", "localhost", "http://", "ftp://host", "http://a b"] {
+        let variables = [
+            ("AWS_ACCESS_KEY_ID", "k"),
+            ("AWS_SECRET_ACCESS_KEY", "s"),
+            ("AWS_ENDPOINT_URL", value),
+        ];
+        let variables: Variables = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let error = open_with(Path::new("s3://bucket/x"), &variables).unwrap_err();
+        let wanted = format!("AWS_ENDPOINT_URL={value:?}: expected a URL");
+        assert!(error.to_string().contains(&wanted), "{error}");
+    }
+}
+
+#[test]
 fn listings_have_pages_and_are_asked_for_once() {
     let names: Vec<String> = (0..25).map(|it| format!("t/{it:02}/x")).collect();
     let mut objects: Vec<(&str, &[u8])> = names.iter().map(|it| (it.as_str(), &b"x"[..])).collect();
