@@ -128,7 +128,9 @@ impl Streams {
     /// Bytes of a block of a stream as a server cuts it: with the first granule that fills one, and where its buffer is full.
     pub(super) fn block_bytes(&self, stream: &StreamBytes) -> usize {
         let granule = stream.bytes.len() * GRANULE_ROWS / self.rows.max(1);
-        let granule = granule.clamp(1, SERVER_BLOCK_MAX);
+        // Arrays have more values in one granule than in the next, and whole ones in each.
+        let width = usize::from(stream.element.width.max(1));
+        let granule = (granule / width * width).clamp(width, SERVER_BLOCK_MAX);
         (SERVER_BLOCK_MIN.div_ceil(granule) * granule).min(SERVER_BLOCK_MAX)
     }
 

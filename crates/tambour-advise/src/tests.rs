@@ -226,3 +226,19 @@ fn nothing_at_all_gets_no_advice() {
     let advice = advise(&nulls, &[], &options()).unwrap();
     assert!(advice.columns[0].types.is_empty());
 }
+
+#[test]
+fn arrays_of_floats_are_measured_in_whole_values() {
+    use arrow_array::builder::{Float64Builder, ListBuilder};
+    let mut lists = ListBuilder::new(Float64Builder::new());
+    for row in 0..20_000 {
+        for at in 0..noise(row) % 3 {
+            lists.values().append_option((at != 1).then_some(noise(row + 1) as f64 / 64.0));
+        }
+        lists.append(true);
+    }
+    let lists: ArrayRef = Arc::new(lists.finish());
+    let kind: DataType = "Array(Nullable(Float64))".parse().unwrap();
+    let advice = advise(&taken(vec![("a", kind, lists)]), &[], &options()).unwrap();
+    assert_eq!(advice.columns.len(), 1);
+}
