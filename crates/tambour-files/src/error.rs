@@ -190,6 +190,18 @@ pub enum FileError {
         /// The column.
         column: String,
     },
+    /// A column of a file with types is of another kind than the given type.
+    #[error("{}: column `{column}` is {from}, which cannot become {data_type}", shown(path))]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// The column.
+        column: String,
+        /// The type in the file.
+        from: String,
+        /// The type of the column.
+        data_type: String,
+    },
     /// A column has a type that has no place in a table.
     #[error("{}, column `{column}`: type {data_type} cannot be stored", shown(path))]
     Type {
@@ -287,7 +299,8 @@ impl FileError {
             | Self::Widen { .. }
             | Self::WidenStream { .. }
             | Self::MissingColumn { .. }
-            | Self::UnknownColumn { .. } => Kind::Argument,
+            | Self::UnknownColumn { .. }
+            | Self::Form { .. } => Kind::Argument,
         }
     }
 
@@ -313,6 +326,7 @@ impl FileError {
             Self::Decompress { path, offset, .. } => Some(Place::file(path).at(*offset)),
             Self::MissingColumn { path, column }
             | Self::UnknownColumn { path, column }
+            | Self::Form { path, column, .. }
             | Self::Type { path, column, .. } => Some(Place::file(path).of_column(column)),
             Self::Ragged { spot, .. }
             | Self::Quote { spot, .. }
@@ -333,7 +347,9 @@ impl FileError {
     pub fn misfit(&self) -> Option<&str> {
         match self {
             Self::Value { spot, .. } => spot.column.as_deref(),
-            Self::MissingColumn { column, .. } | Self::Type { column, .. } => Some(column),
+            Self::MissingColumn { column, .. }
+            | Self::Form { column, .. }
+            | Self::Type { column, .. } => Some(column),
             _ => None,
         }
     }

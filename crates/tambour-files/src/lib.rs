@@ -46,7 +46,7 @@ mod text;
 pub use error::{FileError, Spot};
 pub use format::Format;
 pub use handed::{Handed, Survey, check_zones};
-pub use infer::unify::unify;
+pub use infer::unify::{absent, unify};
 pub use input::{Input, Sighting};
 pub use options::{BATCH_ROWS, COLUMNS_MAX, RECORD_BYTES_MAX, ReadOptions, SAMPLE_BYTES, Types};
 pub use output::{

@@ -1,7 +1,8 @@
 //! Columns of a part beside those of the table.
 
 use super::fill::Fill;
-use super::widen::{Cast, keeps_values, widens};
+use super::recast::Cast;
+use super::widen::{keeps_values, widens};
 use crate::TableError;
 use crate::schema::expression::Expression;
 use crate::schema::{ColumnDefinition, TableDefinition};

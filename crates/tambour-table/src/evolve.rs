@@ -6,12 +6,13 @@
 use super::conform::{fit, is_same_data};
 use super::locked::LockedTable;
 use super::open::open_live_part;
+use super::recast::is_held;
 use super::sidecar::Sidecar;
-use super::widen::{converted, is_in_range, keeps_values, widens};
+use super::widen::{keeps_values, widens};
 use crate::TableError;
 use crate::schema::TableDefinition;
 use crate::schema::expression::Expression;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::Array;
 use std::path::Path;
 use std::sync::Arc;
 use tambour_part::part::ReadRequest;
@@ -210,11 +211,4 @@ fn try_values(
         }
     }
     Ok(None)
-}
-
-/// True if another type has a value of its own for each of these.
-fn is_held(values: &ArrayRef, old: &DataType, new: &DataType) -> bool {
-    let Ok(there) = converted(values, old, new) else { return false };
-    let Ok(back) = arrow_cast::cast(&there, values.data_type()) else { return false };
-    is_in_range(&there, new) && values.to_data() == back.to_data()
 }

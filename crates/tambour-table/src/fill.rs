@@ -1,6 +1,7 @@
 //! Values of a column for rows that were written before the table had it.
 
-use super::widen::{converted, widens};
+use super::recast::converted;
+use super::widen::widens;
 use crate::schema::expression::Expression;
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -192,7 +193,7 @@ fn assigned(values: &ArrayRef, from: &DataType, to: &DataType) -> Result<ArrayRe
 const FIRST_DATE32: i32 = -25_567;
 
 /// One value: NULL, zero, or what is empty.
-fn zero(data_type: &DataType) -> Result<ArrayRef, String> {
+pub(super) fn zero(data_type: &DataType) -> Result<ArrayRef, String> {
     let wanted = data_type.arrow(Strings::Binary);
     if data_type.is_nullable() {
         return Ok(new_null_array(&wanted, 1));

@@ -35,6 +35,7 @@ mod parallel;
 mod partition;
 pub mod predicate;
 pub mod prune;
+mod recast;
 pub mod recompress;
 mod recover;
 pub mod rewrite;

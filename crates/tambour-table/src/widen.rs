@@ -4,15 +4,11 @@
 //! every value of the old type has one in the new type, and whether the order of values stays, by which parts are sorted.
 
 use crate::schema::expression::Expression;
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, TimestampSecondType};
-use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, RecordBatch};
-use arrow_cast::{CastOptions, cast, cast_with_options};
 use arrow_schema::{DataType as Arrow, TimeUnit};
-use std::sync::Arc;
-use tambour_part::part::Derive;
 use tambour_part::types::{DataType, Strings};
-use tambour_part::{PartError, Place};
+
+/// An element of a tuple: its name, if it has one, and its type.
+type Element = (Option<String>, DataType);
 
 /// How a type holds the values of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,18 +47,42 @@ pub fn widens(from: &DataType, to: &DataType) -> Option<Widening> {
         (T::Map(key, value), T::Map(to_key, to_value)) => {
             Some(widens(key, to_key)?.and(widens(value, to_value)?))
         }
-        (T::Tuple(from), T::Tuple(to)) if from.len() == to.len() => {
-            let mut all = Widening::PLAIN;
-            for ((name, from), (to_name, to)) in from.iter().zip(to) {
-                if name != to_name {
-                    return None;
-                }
-                all = all.and(widens(from, to)?);
-            }
-            Some(all)
-        }
+        (T::Tuple(from), T::Tuple(to)) => tuple(from, to),
         _ => scalar(from, to),
     }
+}
+
+/// A tuple may have more elements, among those from before: they are known by their names.
+fn tuple(from: &[Element], to: &[Element]) -> Option<Widening> {
+    let places = element_places(from, to)?;
+    // With other elements beside them, tuples compare in another way.
+    let mut all = Widening { keeps_order: from.len() == to.len(), may_lose: false };
+    for (place, (_, to)) in places.into_iter().zip(to) {
+        if let Some((_, from)) = place.and_then(|place| from.get(place)) {
+            all = all.and(widens(from, to)?);
+        }
+    }
+    Some(all)
+}
+
+/// For each element of a tuple its place in another one, which has no elements besides; nothing if they do not go together.
+pub(super) fn element_places(from: &[Element], to: &[Element]) -> Option<Vec<Option<usize>>> {
+    let name = |element: &'_ Element| element.0.clone();
+    if from.iter().map(name).eq(to.iter().map(name)) {
+        return Some((0..to.len()).map(Some).collect());
+    }
+    let names = |elements: &[Element]| -> Option<Vec<String>> {
+        let names: Option<Vec<String>> = elements.iter().map(name).collect();
+        let names = names?;
+        let is_twice = |at: usize| names[..at].contains(&names[at]);
+        (!(0..names.len()).any(is_twice)).then_some(names)
+    };
+    let (have, want) = (names(from)?, names(to)?);
+    // A tuple in which nothing but the order changed is not wider.
+    if have.len() >= want.len() || have.iter().any(|name| !want.contains(name)) {
+        return None;
+    }
+    Some(want.iter().map(|name| have.iter().position(|other| other == name)).collect())
 }
 
 fn scalar(from: &DataType, to: &DataType) -> Option<Widening> {
@@ -137,7 +157,7 @@ fn integer(data_type: &DataType) -> Option<(u32, bool)> {
     })
 }
 
-fn labels(data_type: &DataType) -> Vec<(&str, i16)> {
+pub(super) fn labels(data_type: &DataType) -> Vec<(&str, i16)> {
     match data_type {
         DataType::Enum8(values) => {
             values.iter().map(|(name, number)| (name.as_str(), i16::from(*number))).collect()
@@ -164,137 +184,9 @@ pub(super) fn keeps_values(expression: &Expression, changed: &dyn Fn(&str) -> bo
     }
 }
 
-/// Casts the only column of a batch from one type to a wider one.
-#[derive(Debug)]
-pub(super) struct Cast {
-    pub from: DataType,
-    pub to: DataType,
-}
-
-impl Derive for Cast {
-    fn derive(&self, stored: &RecordBatch) -> Result<ArrayRef, PartError> {
-        let refuse = |reason: String| PartError::value(Place::default(), reason);
-        let (Some(values), Some(field)) =
-            (stored.columns().first(), stored.schema().fields().first().cloned())
-        else {
-            return Err(refuse("there is no column to cast".to_owned()));
-        };
-        if *self.to.unwrapped() == DataType::String && is_spelled(self.from.unwrapped()) {
-            let text = Expression::Call {
-                function: "toString".to_owned(),
-                arguments: vec![Expression::Column(field.name().clone())],
-            };
-            let texts = text.evaluate(stored).map_err(|error| refuse(error.to_string()))?;
-            return converted(&texts, &DataType::String, &self.to);
-        }
-        converted(values, &self.from, &self.to)
-    }
-}
-
-/// True of a type whose values have to be spelled to become texts.
-fn is_spelled(data_type: &DataType) -> bool {
-    !matches!(data_type, DataType::String | DataType::FixedString(_))
-}
-
-/// The same values in the Arrow form of another type, strings as they were.
-pub(super) fn converted(
-    values: &ArrayRef,
-    from: &DataType,
-    to: &DataType,
-) -> Result<ArrayRef, PartError> {
-    if !labels(to.unwrapped()).is_empty() {
-        return relabeled(values, to);
-    }
-    let wrong = |error: &dyn std::fmt::Display| {
-        PartError::value(Place::default(), format!("{from} as {to}: {error}"))
-    };
-    let is_binary = match values.data_type() {
-        Arrow::Dictionary(_, value) => is_bytes(value),
-        other => is_bytes(other),
-    };
-    let strings = if is_binary { Strings::Binary } else { Strings::Utf8 };
-    let wanted = to.arrow(strings);
-    let strict = CastOptions { safe: false, ..CastOptions::default() };
-    let step = |values: &ArrayRef, wanted: &Arrow| {
-        cast_with_options(values, wanted, &strict).map_err(|error| wrong(&error))
-    };
-    match (values.data_type(), &wanted) {
-        (have, wanted) if have == wanted => Ok(Arc::clone(values)),
-        (Arrow::Dictionary(..), Arrow::Dictionary(..)) => Ok(Arc::clone(values)),
-        // By way of the type that dictionaries of it have.
-        (Arrow::Utf8View | Arrow::BinaryView, Arrow::Dictionary(_, value)) => {
-            step(&step(values, value)?, &wanted)
-        }
-        // A day begins at midnight in UTC, whatever the zone is called.
-        (Arrow::Date32, Arrow::Timestamp(unit, _)) => {
-            step(&step(values, &Arrow::Timestamp(*unit, None))?, &wanted)
-        }
-        _ => step(values, &wanted),
-    }
-}
-
-/// True if all values are in the range of a type whose Arrow form holds more: seconds of 64 bits for a DateTime, which has 32.
-pub(super) fn is_in_range(values: &ArrayRef, to: &DataType) -> bool {
-    match to {
-        DataType::DateTime { .. } => match values.as_primitive_opt::<TimestampSecondType>() {
-            Some(times) => times.iter().flatten().all(|time| u32::try_from(time).is_ok()),
-            None => values
-                .as_any_dictionary_opt()
-                .is_none_or(|dictionary| is_in_range(dictionary.values(), to)),
-        },
-        DataType::Nullable(inner) | DataType::LowCardinality(inner) => is_in_range(values, inner),
-        DataType::Array(item) => {
-            values.as_list_opt::<i32>().is_none_or(|list| is_in_range(list.values(), item))
-        }
-        DataType::Map(key, value) => values
-            .as_map_opt()
-            .is_none_or(|map| is_in_range(map.keys(), key) && is_in_range(map.values(), value)),
-        DataType::Tuple(items) => values.as_struct_opt().is_none_or(|tuple| {
-            tuple.columns().iter().zip(items).all(|(column, (_, item))| is_in_range(column, item))
-        }),
-        _ => true,
-    }
-}
-
-fn is_bytes(arrow: &Arrow) -> bool {
-    matches!(arrow, Arrow::Binary | Arrow::LargeBinary | Arrow::BinaryView)
-}
-
-/// Values of an Enum in the dictionary of another, which has all of its names.
-fn relabeled(values: &ArrayRef, to: &DataType) -> Result<ArrayRef, PartError> {
-    let wrong = |error: &dyn std::fmt::Display| {
-        PartError::value(Place::default(), format!("as {to}: {error}"))
-    };
-    let known = labels(to.unwrapped());
-    let mut sorted = known.clone();
-    sorted.sort_by_key(|(_, number)| *number);
-    let names: Vec<&str> = sorted.into_iter().map(|(name, _)| name).collect();
-    let texts = cast(values, &Arrow::Utf8).map_err(|error| wrong(&error))?;
-    let texts = texts.as_string::<i32>();
-    let mut keys = Vec::with_capacity(texts.len());
-    for row in 0..texts.len() {
-        if texts.is_null(row) {
-            keys.push(None);
-            continue;
-        }
-        let at = names.iter().position(|name| *name == texts.value(row));
-        let at = at.ok_or_else(|| wrong(&format!("it has no name {:?}", texts.value(row))))?;
-        keys.push(Some(i32::try_from(at).unwrap_or(i32::MAX)));
-    }
-    let names = Arc::new(arrow_array::StringArray::from(names));
-    let values = DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), names)
-        .map_err(|error| wrong(&error))?;
-    let Arrow::Dictionary(key, _) = to.arrow(Strings::Utf8) else { return Ok(Arc::new(values)) };
-    let keys = cast(values.keys(), &key).map_err(|error| wrong(&error))?;
-    let data = keys.to_data().into_builder().data_type(to.arrow(Strings::Utf8));
-    let data = data.add_child_data(values.values().to_data()).build();
-    data.map(arrow_array::make_array).map_err(|error| wrong(&error))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow_array::{Date32Array, Int64Array, StringViewArray, UInt16Array};
 
     fn how(from: &str, to: &str) -> Option<(bool, bool)> {
         let widening = widens(&from.parse().unwrap(), &to.parse().unwrap())?;
@@ -333,38 +225,22 @@ mod tests {
             ("Int64", "String", Some((false, false))),
             ("String", "Int64", None),
             ("Array(UInt8)", "Array(Int64)", plain),
+            ("Array(UInt8)", "Array(Nullable(UInt8))", plain),
+            ("Array(Nullable(UInt8))", "Array(UInt8)", None),
+            ("Map(String, Array(UInt8))", "Map(String, Array(Nullable(Int16)))", plain),
+            ("Tuple(a UInt8)", "Tuple(a Nullable(UInt8))", plain),
+            ("Tuple(a UInt8)", "Tuple(a UInt8, b String)", Some((false, false))),
+            ("Tuple(a Int64, c Int8)", "Tuple(a Float64, b String, c Int8)", Some((false, true))),
+            ("Array(Tuple(b UInt8))", "Array(Tuple(a UInt8, b UInt16))", Some((false, false))),
+            ("Tuple(a UInt8, b UInt8)", "Tuple(a UInt8)", None),
+            ("Tuple(a UInt8, b UInt8)", "Tuple(b UInt8, a UInt8)", None),
+            ("Tuple(a UInt8, b UInt8)", "Tuple(a UInt8, c UInt8)", None),
+            ("Tuple(UInt8)", "Tuple(UInt8, UInt8)", None),
+            ("Tuple(UInt8)", "Tuple(a UInt8, b UInt8)", None),
             ("Enum8('a' = 1)", "Enum8('a' = 1, 'b' = 2)", plain),
             ("Enum8('a' = 1)", "Enum16('a' = 2)", None),
         ] {
             assert_eq!(how(from, to), expected, "{from} -> {to}");
         }
-    }
-
-    #[test]
-    fn values_are_the_same() {
-        let cast = |values: ArrayRef, from: &str, to: &str| {
-            let (from, to): (DataType, DataType) = (from.parse().unwrap(), to.parse().unwrap());
-            let stored =
-                tambour_part::types::Column { name: "x".to_owned(), data_type: from.clone() };
-            let schema = tambour_part::types::arrow_schema(&[stored], Strings::Utf8);
-            let batch = RecordBatch::try_new(Arc::new(schema), vec![values]).unwrap();
-            let cast = Cast { from, to }.derive(&batch).unwrap();
-            let texts = arrow_cast::cast(&cast, &Arrow::Utf8).unwrap();
-            texts.as_string::<i32>().iter().map(|it| it.unwrap().to_owned()).collect::<Vec<_>>()
-        };
-        let numbers: ArrayRef = Arc::new(UInt16Array::from(vec![0, 70, 65_535]));
-        assert_eq!(cast(numbers.clone(), "UInt16", "Int128"), ["0", "70", "65535"]);
-        assert_eq!(cast(numbers.clone(), "UInt16", "String"), ["0", "70", "65535"]);
-        assert_eq!(
-            cast(numbers, "UInt16", "LowCardinality(Nullable(UInt32))"),
-            ["0", "70", "65535"]
-        );
-        let days: ArrayRef = Arc::new(Date32Array::from(vec![0, 20_000]));
-        let days = cast(days, "Date", "DateTime64(3)");
-        assert_eq!(days, ["1970-01-01T00:00:00Z", "2024-10-04T00:00:00Z"]);
-        let texts: ArrayRef = Arc::new(StringViewArray::from(vec!["a", "b"]));
-        assert_eq!(cast(texts, "String", "LowCardinality(String)"), ["a", "b"]);
-        let large: ArrayRef = Arc::new(Int64Array::from(vec![-1]));
-        assert_eq!(cast(large, "Int64", "Float64"), ["-1.0"]);
     }
 }

@@ -147,14 +147,17 @@ fn in_flags(error: Error) -> anyhow::Error {
         ImportError::Codec { codec, cause } => {
             Failure::Unsupported(format!("--codec {codec}: {cause}"))
         }
-        ImportError::Unlike { ref column, ref have, ref seen, .. } => {
-            let seen =
-                seen.as_ref().map_or("do not have it".to_owned(), |seen| format!("have {seen}"));
+        ImportError::Unlike { column, have, seen, wider, cause, .. } => {
+            let seen = seen.map_or("do not have it".to_owned(), |seen| format!("have {seen}"));
+            let wider = wider.map_or(String::new(), |it| {
+                format!(
+                    "--append --create 'CREATE TABLE ...' with a type that holds both ({it} does), or "
+                )
+            });
             let what = format!(
-                "column `{column}` is {have}, and the files {seen}: --append --create 'CREATE TABLE ...' with a type \
-                 that holds both (String holds all), or --into another table"
+                "column `{column}` is {have}, and the files {seen}: {wider}all rows --into another table"
             );
-            return anyhow::Error::new(error).context(what);
+            return anyhow::Error::new(*cause).context(what);
         }
         other => return Error::from(other).into(),
     };

@@ -1,5 +1,6 @@
 //! What the values of a columnar file's column are really like, against what its schema allows.
 
+use crate::columnar::fit::under;
 use crate::infer::evidence::{DATE_DAYS, Distinct};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampSecondType};
@@ -26,18 +27,25 @@ pub(crate) struct Facts {
 impl Facts {
     /// What the schema says, where the values cannot be looked at first.
     pub(crate) fn stated(field: &Field) -> Self {
+        let is_null = field.is_nullable();
         let children = match field.data_type() {
             Arrow::List(item) | Arrow::LargeList(item) | Arrow::FixedSizeList(item, _) => {
                 vec![Self::stated(item)]
             }
-            Arrow::Struct(fields) => fields.iter().map(|field| Self::stated(field)).collect(),
+            Arrow::Struct(fields) => {
+                let element = |it: &Arc<Field>| {
+                    let is_null = is_null || it.is_nullable();
+                    Self::stated(&it.as_ref().clone().with_nullable(is_null))
+                };
+                fields.iter().map(element).collect()
+            }
             Arrow::Map(entries, _) => match entries.data_type() {
                 Arrow::Struct(fields) => fields.iter().map(|field| Self::stated(field)).collect(),
                 _ => Vec::new(),
             },
             _ => Vec::new(),
         };
-        Self { nulls: field.is_nullable(), children, ..Self::default() }
+        Self { nulls: is_null, children, ..Self::default() }
     }
 
     /// Widens the range.
@@ -71,12 +79,10 @@ impl Facts {
                 self.child(1).observe(map.values(), false);
             }
             Arrow::Struct(_) => {
-                // Where the whole is NULL its elements are.
-                let nulls = array.null_count() > 0;
-                for (index, column) in array.as_struct().columns().iter().enumerate() {
-                    let child = self.child(index);
-                    child.observe(column, false);
-                    child.nulls |= nulls;
+                // Where the whole is NULL its elements are, and so are theirs.
+                let whole = array.as_struct();
+                for (index, column) in whole.columns().iter().enumerate() {
+                    self.child(index).observe(&under(column, whole.nulls()), false);
                 }
             }
             other if texts && is_text(other) => self.observe_texts(array),
@@ -129,9 +135,12 @@ impl Facts {
                 }
                 _ => field.data_type().clone(),
             },
+            // Where nothing was seen, anything may come.
+            Arrow::Null => Arrow::Utf8,
             other => other.clone(),
         };
-        field.clone().with_data_type(data_type).with_nullable(self.nulls)
+        let is_nullable = self.nulls || *field.data_type() == Arrow::Null;
+        field.clone().with_data_type(data_type).with_nullable(is_nullable)
     }
 
     /// The type that a table's column would have.
@@ -140,7 +149,7 @@ impl Facts {
             return DataType::from_field(field);
         }
         let refined = self.refined(field);
-        match refined.data_type() {
+        match field.data_type() {
             // ClickHouse has no type without values, and none (that all versions know) for a time of day.
             Arrow::Null => return Ok(DataType::String.made_nullable()),
             Arrow::Time32(_) | Arrow::Time64(_) => {

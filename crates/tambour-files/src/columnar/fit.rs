@@ -7,13 +7,14 @@ use crate::columnar::{raw, whole};
 use crate::error::NOT_NULLABLE;
 use crate::infer::Reading;
 use crate::infer::evidence::DATE_DAYS;
+use crate::infer::unify::are_named;
 use crate::output::{Style, Text};
 use arrow_array::cast::AsArray;
 use arrow_array::types as arrow;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, UInt32Array, make_array};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType as Arrow, Field, TimeUnit};
+use arrow_schema::{DataType as Arrow, Field, Fields, TimeUnit};
 use arrow_select::take::take;
 use std::sync::Arc;
 use tambour_part::DataType;
@@ -66,6 +67,12 @@ fn convert(
     care: Care,
 ) -> Result<ArrayRef, Misfit> {
     match target.unwrapped() {
+        // A column of nothing has no type of its own.
+        DataType::Array(_) | DataType::Tuple(_) | DataType::Map(..)
+            if *array.data_type() == Arrow::Null =>
+        {
+            missing(target, array.len())
+        }
         DataType::Array(inner) => list(array, from, inner, to, care),
         DataType::Tuple(elements) => tuple(array, from, elements, to, care),
         DataType::Map(key, value) => map(array, from, [key, value], to, care),
@@ -104,6 +111,9 @@ fn scalar(
     to: &Arrow,
     care: Care,
 ) -> Result<ArrayRef, Misfit> {
+    if let Some(integers) = raw::integers(array, scalar) {
+        return Ok(integers);
+    }
     match way(array.data_type(), scalar, to) {
         Way::Same => Ok(Arc::clone(array)),
         Way::Cast => {
@@ -354,19 +364,40 @@ fn tuple(
             Err(Misfit::Type)
         };
     };
-    if source.num_columns() != elements.len() {
-        return Err(Misfit::Type);
-    }
     let mut columns = Vec::with_capacity(elements.len());
-    for (index, ((_, inner), field)) in elements.iter().zip(fields).enumerate() {
-        let column = under(source.column(index), source.nulls());
-        columns.push(fit(&column, &source.fields()[index], inner, field, care)?);
+    let places = element_places(source.fields(), elements).ok_or(Misfit::Type)?;
+    for ((place, (_, inner)), field) in places.into_iter().zip(elements).zip(fields) {
+        columns.push(match place {
+            Some(place) => {
+                let column = under(source.column(place), source.nulls());
+                fit(&column, &source.fields()[place], inner, field, care)?
+            }
+            None => missing(inner, array.len())?,
+        });
     }
     Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), columns, None, array.len())?))
 }
 
+/// For each element its field in the file: by its name, where both sides have names, else by its place. Nothing if the file has
+/// fields besides.
+fn element_places(
+    fields: &Fields,
+    elements: &[(Option<String>, DataType)],
+) -> Option<Vec<Option<usize>>> {
+    // Elements without names are written as `1`, `2` and so on.
+    let is_numbered = |(at, field): (usize, &Arc<Field>)| *field.name() == (at + 1).to_string();
+    if !are_named(elements) || fields.iter().enumerate().all(is_numbered) {
+        return (fields.len() == elements.len()).then(|| (0..elements.len()).map(Some).collect());
+    }
+    let place =
+        |name: &Option<String>| fields.iter().position(|it| Some(it.name()) == name.as_ref());
+    let places: Vec<Option<usize>> = elements.iter().map(|(name, _)| place(name)).collect();
+    // A name that comes twice is found once.
+    (places.iter().flatten().count() == fields.len()).then_some(places)
+}
+
 /// An element's values, NULL where the whole is.
-fn under(column: &ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
+pub(super) fn under(column: &ArrayRef, nulls: Option<&NullBuffer>) -> ArrayRef {
     if nulls.is_none_or(|nulls| nulls.null_count() == 0) {
         return Arc::clone(column);
     }

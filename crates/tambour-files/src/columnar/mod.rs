@@ -106,12 +106,8 @@ fn misfit_error(
         }
         Misfit::Type => {
             let from = from.map_or_else(String::new, |field| field.data_type().to_string());
-            let reason = format!(
-                "{}: column `{column}` is {from}, which cannot become {}",
-                crate::error::shown(path),
-                reading.column.data_type
-            );
-            FileError::Argument { reason }
+            let data_type = reading.column.data_type.to_string();
+            FileError::Form { path: path.to_owned(), column, from, data_type }
         }
         Misfit::Arrow(source) => arrow_error(path, format!("column `{column}`"), source),
     }

@@ -4,12 +4,13 @@ use super::misfit::Misfit;
 use crate::build;
 use crate::infer::Reading;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray};
-use arrow_buffer::NullBuffer;
+use arrow_array::{Array, ArrayRef, Decimal256Array, FixedSizeBinaryArray};
+use arrow_buffer::{NullBuffer, i256};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType as Arrow;
 use std::sync::Arc;
 use tambour_part::DataType;
+use tambour_part::types::Strings;
 
 /// Bytes of a value of types whose values are bytes for Arrow.
 fn width(scalar: &DataType) -> Option<i32> {
@@ -22,6 +23,24 @@ fn width(scalar: &DataType) -> Option<i32> {
 
 fn is_bytes(data_type: &Arrow) -> bool {
     matches!(data_type, Arrow::Binary | Arrow::LargeBinary | Arrow::BinaryView)
+}
+
+/// The values of a column of sixteen bytes each as integers of 128 bits: so ClickHouse writes them, the least byte first, and so it
+/// reads them into a column of that type. Nothing of other columns.
+pub(super) fn integers(array: &ArrayRef, scalar: &DataType) -> Option<ArrayRef> {
+    let is_signed = match scalar {
+        DataType::Int128 => true,
+        DataType::UInt128 => false,
+        _ => return None,
+    };
+    let bytes = array.as_fixed_size_binary_opt().filter(|bytes| bytes.value_length() == 16)?;
+    let integer = |bytes: &[u8]| {
+        let bits = <[u8; 16]>::try_from(bytes).map_or(0, u128::from_le_bytes);
+        let high = if is_signed && bits.cast_signed() < 0 { -1 } else { 0 };
+        i256::from_parts(bits, high)
+    };
+    let integers: Decimal256Array = bytes.iter().map(|value| value.map(integer)).collect();
+    Some(Arc::new(integers.with_data_type(scalar.arrow(Strings::Utf8))))
 }
 
 /// The values of a column of bytes, if each of them has the width of the type and not all of them are texts that the type reads:

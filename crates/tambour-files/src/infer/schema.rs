@@ -2,8 +2,8 @@
 
 use super::Reading;
 use super::evidence::{Decision, Evidence};
-use super::tree;
-use super::unify::unify;
+use super::tree::{self, Wish};
+use super::unify::{absent, unify};
 use std::collections::{BTreeSet, HashMap};
 use tambour_function::value::time::DateOrder;
 use tambour_part::DataType;
@@ -101,17 +101,40 @@ impl Sheet {
     fn decision(&self, name: &str, entry: &Entry) -> Decision {
         let fields = entry.fields.as_ref().map(Evidence::decide);
         let json = self.json.get(name.as_bytes()).map(|tree| tree.decide(self.json_rows, true));
-        let absent = entry.files < self.files || json.is_none() && self.json_rows > 0;
+        let is_absent = self.is_absent(name, entry);
         let mut types =
             fields.iter().chain(&json).map(|decision| &decision.data_type).chain(&entry.typed);
         let Some(first) = types.next().cloned() else { return text() };
         let common = types.try_fold(first, |one, other| unify(&one, other));
         let Some(common) = common else { return text() };
         Decision {
-            data_type: if absent { common.made_nullable() } else { common },
+            data_type: if is_absent { absent(common) } else { common },
             order: fields.as_ref().map_or(DateOrder::Iso, |decision| decision.order),
             empty_is_null: fields.is_some_and(|decision| decision.empty_is_null),
         }
+    }
+
+    /// True if some of the files do not have a column.
+    fn is_absent(&self, name: &str, entry: &Entry) -> bool {
+        let has_json = self.json.get(name.as_bytes()).is_some();
+        entry.files < self.files || !has_json && self.json_rows > 0
+    }
+
+    /// What becomes of a table's type whose column gets what all files say of it; nothing if they say something of another kind.
+    pub(crate) fn joined(&self, name: &str, old: &DataType, wish: Wish) -> Option<DataType> {
+        let entry = self.index.get(name).map(|&at| &self.columns[at])?;
+        if entry.fields.is_some() {
+            // Fields are texts, and nobody has looked at what stands in them.
+            return (wish == Wish::Text).then(|| tree::as_text(old));
+        }
+        let mut joined = match self.json.get(name.as_bytes()) {
+            Some(tree) => tree.join(old, self.json_rows, wish)?,
+            None => old.clone(),
+        };
+        for data_type in &entry.typed {
+            joined = unify(&joined, data_type)?;
+        }
+        Some(if self.is_absent(name, entry) { absent(joined) } else { joined })
     }
 
     /// Bounds of the whole numbers that a column of text showed.

@@ -1,17 +1,21 @@
 //! Types from JSON, whose values nest.
 
+mod join;
+
 use super::evidence::{Decision, Evidence, nullable};
+use super::unify::{NOTHING, settled, unify};
 use crate::FileError;
 use crate::error::{Reject, quoted};
 use crate::literal::{Cursor, Token};
 use crate::options::COLUMNS_MAX;
 use crate::text::block::Block;
+pub(crate) use join::{Wish, as_text, common};
 use std::collections::HashMap;
 use tambour_function::value::time::DateOrder;
 use tambour_part::DataType;
 
 /// Objects with more keys than this are maps, or text.
-const TUPLE_FIELDS_MAX: usize = 100;
+pub(crate) const TUPLE_FIELDS_MAX: usize = 100;
 
 /// What the values at one place of JSON documents have looked like so far.
 #[derive(Clone, Debug, Default)]
@@ -123,6 +127,12 @@ impl Tree {
 
     /// The type of a column (`top`) or of a nested value, of which there could have been `expected` ones.
     pub(crate) fn decide(&self, expected: u64, top: bool) -> Decision {
+        let decision = self.draft(expected, top);
+        Decision { data_type: settled(decision.data_type), ..decision }
+    }
+
+    /// The same, with [`NOTHING`] in places where no value was seen.
+    fn draft(&self, expected: u64, top: bool) -> Decision {
         let null = self.nulls > 0 || self.values < expected;
         let text = || Decision {
             data_type: nullable(DataType::String, null),
@@ -135,7 +145,7 @@ impl Tree {
             }
             (false, true, false) => match &self.element {
                 Some(element) => {
-                    let inner = element.decide(element.values, false);
+                    let inner = element.draft(element.values, false);
                     Decision {
                         data_type: DataType::Array(Box::new(inner.data_type)),
                         order: inner.order,
@@ -152,6 +162,10 @@ impl Tree {
     }
 
     fn scalar_type(&self, nulls: u64, top: bool) -> Decision {
+        if self.scalars == 0 && !top {
+            let data_type = nullable(DataType::Foreign(NOTHING.to_owned()), nulls > 0);
+            return Decision { data_type, order: DateOrder::Iso, empty_is_null: false };
+        }
         let mut evidence = self.scalar.clone();
         evidence.nulls += nulls;
         let mut decision = evidence.decide();
@@ -178,14 +192,14 @@ impl Tree {
         if alike {
             let element = |(name, tree): (&Vec<u8>, &Tree)| {
                 let name = String::from_utf8(name.clone()).ok()?;
-                Some((Some(name), tree.decide(expected, false).data_type))
+                Some((Some(name), tree.draft(expected, false).data_type))
             };
             let elements = fields.names.iter().zip(&fields.trees).map(element);
             return elements.collect::<Option<Vec<_>>>().map(DataType::Tuple);
         }
-        let mut types = fields.trees.iter().map(|tree| tree.decide(tree.values, false).data_type);
+        let mut types = fields.trees.iter().map(|tree| tree.draft(tree.values, false).data_type);
         let first = types.next()?;
-        let common = types.try_fold(first, |one, other| super::unify::unify(&one, &other))?;
+        let common = types.try_fold(first, |one, other| unify(&one, &other))?;
         let common = match common {
             DataType::LowCardinality(_) => return None,
             other => other,

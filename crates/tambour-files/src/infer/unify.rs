@@ -1,7 +1,23 @@
 //! One type for what several files say of a column.
 
 use super::evidence::nullable;
+use super::tree::TUPLE_FIELDS_MAX;
 use tambour_part::DataType;
+
+/// An element of a tuple: its name, if it has one, and its type.
+type Element = (Option<String>, DataType);
+
+/// This type with NULLs, for rows that may lack the value: those of a tuple are in its elements. Arrays and maps are empty there.
+#[must_use]
+pub fn absent(data_type: DataType) -> DataType {
+    match data_type {
+        DataType::Tuple(elements) => {
+            let element = |(name, inner): Element| (name, absent(inner));
+            DataType::Tuple(elements.into_iter().map(element).collect())
+        }
+        other => other.made_nullable(),
+    }
+}
 
 /// A type that holds the values of both; none if only text would.
 pub fn unify(one: &DataType, other: &DataType) -> Option<DataType> {
@@ -10,6 +26,10 @@ pub fn unify(one: &DataType, other: &DataType) -> Option<DataType> {
         return Some(one.clone());
     }
     match (one, other) {
+        (nothing, it) | (it, nothing) if is_nothing(nothing) => Some(it.clone()),
+        (T::Nullable(nothing), it) | (it, T::Nullable(nothing)) if is_nothing(nothing) => {
+            Some(absent(it.clone()))
+        }
         (T::LowCardinality(a), T::LowCardinality(b)) => {
             Some(T::LowCardinality(Box::new(unify(a, b)?)))
         }
@@ -27,20 +47,66 @@ pub fn unify(one: &DataType, other: &DataType) -> Option<DataType> {
     }
 }
 
-fn tuple(
-    one: &[(Option<String>, DataType)],
-    other: &[(Option<String>, DataType)],
-) -> Option<DataType> {
-    if one.len() != other.len() {
+/// Elements of both. They are known by their names if all of them have one; those that one of the two lacks may be NULL.
+fn tuple(one: &[Element], other: &[Element]) -> Option<DataType> {
+    if are_alike(one, other) {
+        let element =
+            |((name, a), (_, b)): (&Element, &Element)| Some((name.clone(), unify(a, b)?));
+        return one.iter().zip(other).map(element).collect::<Option<Vec<_>>>().map(DataType::Tuple);
+    }
+    if !(are_named(one) && are_named(other)) {
         return None;
     }
-    let element = |((name, a), (name_b, b)): (&(Option<String>, _), &(Option<String>, _))| {
-        if name != name_b {
-            return None;
-        }
-        Some((name.clone(), unify(a, b)?))
+    let find = |name: &Option<String>, among: &[Element]| {
+        among.iter().find(|(known, _)| known == name).map(|(_, inner)| inner.clone())
     };
-    one.iter().zip(other).map(element).collect::<Option<Vec<_>>>().map(DataType::Tuple)
+    let mut all = Vec::with_capacity(one.len());
+    for (name, a) in one {
+        let joined = match find(name, other) {
+            Some(b) => unify(a, &b)?,
+            None => absent(a.clone()),
+        };
+        all.push((name.clone(), joined));
+    }
+    let more = other.iter().filter(|(name, _)| find(name, one).is_none());
+    all.extend(more.map(|(name, inner)| (name.clone(), absent(inner.clone()))));
+    (all.len() <= TUPLE_FIELDS_MAX).then_some(DataType::Tuple(all))
+}
+
+/// True of tuples with the same names in the same order, or with none.
+fn are_alike(one: &[Element], other: &[Element]) -> bool {
+    one.iter().map(|(name, _)| name).eq(other.iter().map(|(name, _)| name))
+}
+
+/// True if each element has a name of its own.
+pub(crate) fn are_named(elements: &[Element]) -> bool {
+    let is_first = |(at, (name, _)): (usize, &Element)| {
+        name.is_some() && !elements[..at].iter().any(|(other, _)| other == name)
+    };
+    elements.iter().enumerate().all(is_first)
+}
+
+/// The type of no value, while types are found. It goes with any other.
+pub(crate) const NOTHING: &str = "Nothing";
+
+/// A type without [`NOTHING`]: what nobody has seen is text.
+pub(crate) fn settled(data_type: DataType) -> DataType {
+    use DataType as T;
+    match data_type {
+        T::Foreign(name) if name == NOTHING => T::String,
+        T::Nullable(inner) => T::Nullable(Box::new(settled(*inner))),
+        T::Array(item) => T::Array(Box::new(settled(*item))),
+        T::Map(key, value) => T::Map(key, Box::new(settled(*value))),
+        T::Tuple(elements) => {
+            let element = |(name, inner): Element| (name, settled(inner));
+            T::Tuple(elements.into_iter().map(element).collect())
+        }
+        other => other,
+    }
+}
+
+fn is_nothing(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Foreign(name) if name == NOTHING)
 }
 
 /// Width in bits and signedness of an integer.
@@ -120,6 +186,31 @@ fn time(one: &DataType, other: &DataType) -> Option<DataType> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tuples_have_the_elements_of_both() {
+        for (one, other, expected) in [
+            ("Tuple(a UInt8, b UInt8)", "Tuple(a Int8, b UInt8)", Some("Tuple(a Int16, b UInt8)")),
+            (
+                "Tuple(a UInt8, b UInt8)",
+                "Tuple(c Tuple(d Array(UInt8), e Date), b UInt8)",
+                Some(
+                    "Tuple(a Nullable(UInt8), b UInt8, c Tuple(d Array(UInt8), e Nullable(Date)))",
+                ),
+            ),
+            (
+                "Array(Tuple(a UInt8))",
+                "Array(Tuple(b Map(String, UInt8)))",
+                Some("Array(Tuple(a Nullable(UInt8), b Map(String, UInt8)))"),
+            ),
+            ("Tuple(a UInt8)", "Tuple(b UInt8, a String)", None),
+            ("Tuple(UInt8)", "Tuple(UInt8, UInt8)", None),
+            ("Tuple(UInt8)", "Tuple(a UInt8)", None),
+        ] {
+            let joined = unify(&one.parse().unwrap(), &other.parse().unwrap());
+            assert_eq!(joined, expected.map(|it| it.parse().unwrap()), "{one} and {other}");
+        }
+    }
 
     #[test]
     fn widening() {

@@ -67,10 +67,12 @@ pub enum ImportError {
     NotOnWorkers,
     /// Rows that are added do not fit a column, and no type that holds both kinds is taken without being asked for.
     #[error(
-        "column `{column}` of table {} is {have}, and the files have {}; give a definition with a type that holds both \
-         (String holds all), or import into a new table",
+        "column `{column}` of table {} is {have}, and the files have {}; {}import all rows into a new table",
         table.display(),
-        seen.as_ref().map_or("no such column".to_owned(), ToString::to_string)
+        seen.as_ref().map_or("no such column".to_owned(), ToString::to_string),
+        wider.as_ref().map_or(String::new(), |it| format!(
+            "give a definition with a type that holds both ({it} does), or "
+        ))
     )]
     Unlike {
         /// The table.
@@ -81,6 +83,8 @@ pub enum ImportError {
         have: Box<DataType>,
         /// What the files' values look like, if they have it.
         seen: Option<Box<DataType>>,
+        /// A type that holds both, if there is one.
+        wider: Option<Box<DataType>>,
         /// The first value that does not fit.
         #[source]
         cause: Box<FileError>,

@@ -4,8 +4,8 @@ use super::{ImportError, ImportOptions, ImportTypes};
 use crate::Error;
 use std::path::{Path, PathBuf};
 use tambour_codec::spec::CodecSpec;
-use tambour_files::{FileError, Input, ReadOptions, Sighting, unify};
-use tambour_part::choose::{integer, integer_range};
+use tambour_files::{FileError, Input, ReadOptions, Sighting, absent};
+use tambour_part::choose::integer_range;
 use tambour_part::types::{Column, DataType};
 use tambour_table::insert::Existing;
 use tambour_table::schema::{ColumnDefinition, TableDefinition, permit};
@@ -65,7 +65,7 @@ impl<'a> Widening<'a> {
             if definition.columns.iter().any(|it| it.column.name == name) {
                 continue;
             }
-            let mut added = ColumnDefinition::new(name, data_type.made_nullable());
+            let mut added = ColumnDefinition::new(name, absent(data_type));
             added.codec = Some(self.options.codec_of_all());
             definition.columns.push(added);
         }
@@ -87,7 +87,7 @@ impl<'a> Widening<'a> {
         }
         let seen = self.seen.as_deref().unwrap_or_default();
         let is_smallest = self.options.types == ImportTypes::Smallest;
-        let mut found = None;
+        let mut is_widened = false;
         for column in &mut definition.columns {
             let sighting = seen.iter().find(|it| it.column.name == column.column.name);
             let is_culprit = column.column.name == name;
@@ -96,37 +96,49 @@ impl<'a> Widening<'a> {
             let new = match sighting {
                 // The file has no such column.
                 None if is_culprit && has_default => None,
-                None if is_culprit => Some(old.clone().made_nullable()),
-                Some(sighting) if is_culprit && (sighting.is_null || reason.is_null()) => {
-                    Some(old.clone().made_nullable())
-                }
+                None if is_culprit => Some(absent(old.clone())),
+                Some(sighting) if is_culprit => wider(old, sighting, &reason, is_smallest),
                 // Others of which it is clear are not waited for.
-                Some(sighting) if is_culprit || is_clear(old, sighting) => {
-                    common(old, sighting, is_smallest)
-                }
+                Some(sighting) if is_clear(old, sighting) => sighting.joined(old, is_smallest),
                 _ => None,
             };
-            if is_culprit {
-                found = Some((old.clone(), sighting.map(|it| it.column.data_type.clone())));
-            }
             let Some(new) = new.filter(|new| new != old && widens(old, new).is_some()) else {
                 continue;
             };
-            if is_culprit {
-                found = None;
-            }
+            is_widened |= is_culprit;
             if is_other_kind(old, &new) && column.codec.as_ref().is_some_and(|it| !it.is_auto()) {
                 column.codec = Some(CodecSpec::auto());
             }
             column.column.data_type = new;
         }
-        if let Some((have, seen)) = found {
-            let (table, cause) = (self.table.to_owned(), Box::new(reason));
-            let (have, seen) = (Box::new(have), seen.map(Box::new));
-            return Err(ImportError::Unlike { table, column: name, have, seen, cause }.into());
+        if !is_widened {
+            return Err(self.unlike(definition, name, reason).into());
         }
         self.settle(definition)?;
         Ok(reason)
+    }
+
+    /// The error for a column that nothing is done about without being asked for.
+    fn unlike(
+        &self,
+        definition: &TableDefinition,
+        column: String,
+        cause: FileError,
+    ) -> ImportError {
+        let found = definition.columns.iter().find(|it| it.column.name == column);
+        let have = found.map_or(DataType::String, |it| it.column.data_type.clone());
+        let sighting = self.seen.iter().flatten().find(|it| it.column.name == column);
+        let wider = sighting.and_then(|it| it.joined_as_text(&have));
+        let wider = wider.or_else(|| cause.is_null().then(|| with_nulls(&have)));
+        let wider = wider.filter(|it| *it != have && widens(&have, it).is_some()).map(Box::new);
+        ImportError::Unlike {
+            table: self.table.to_owned(),
+            column,
+            have: Box::new(have),
+            seen: sighting.map(|it| Box::new(it.column.data_type.clone())),
+            wider,
+            cause: Box::new(cause),
+        }
     }
 
     /// What has changed in all.
@@ -181,27 +193,33 @@ fn is_clear(old: &DataType, sighting: &Sighting) -> bool {
         }
 }
 
-/// The type that a column with rows of both kinds has.
-fn common(old: &DataType, sighting: &Sighting, is_smallest: bool) -> Option<DataType> {
-    let seen = &sighting.column.data_type;
-    let is_nullable = old.is_nullable() || seen.is_nullable();
-    if is_smallest
-        && let (Some((low, high)), Some(range)) = (
-            integer_range(old.unwrapped()),
-            sighting.range.or_else(|| integer_range(seen.unwrapped())),
-        )
-    {
-        let least = integer(low.min(range.0), high.max(range.1))?;
-        return Some(if is_nullable { least.made_nullable() } else { least });
+/// The type of the column that a row does not fit.
+fn wider(
+    old: &DataType,
+    sighting: &Sighting,
+    reason: &FileError,
+    is_smallest: bool,
+) -> Option<DataType> {
+    let is_nested = matches!(old, DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_));
+    let with_null = || absent(old.clone());
+    if sighting.is_null || reason.is_null() && !is_nested {
+        return Some(with_null());
     }
-    if let (DataType::LowCardinality(inner), true) =
-        (old, *seen.unwrapped() == DataType::String && *old.unwrapped() == DataType::String)
-    {
-        let inner = inner.as_ref().clone();
-        let inner = if is_nullable { inner.made_nullable() } else { inner };
-        return Some(DataType::LowCardinality(Box::new(inner)));
+    let joined = sighting.joined(old, is_smallest).filter(|new| new != old);
+    joined.or_else(|| reason.is_null().then(with_null))
+}
+
+/// The same type with NULLs wherever there can be some.
+fn with_nulls(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Array(item) => DataType::Array(Box::new(with_nulls(item))),
+        DataType::Map(key, value) => DataType::Map(key.clone(), Box::new(with_nulls(value))),
+        DataType::Tuple(elements) => {
+            let element = |(name, inner): &(_, _)| (Option::clone(name), with_nulls(inner));
+            DataType::Tuple(elements.iter().map(element).collect())
+        }
+        other => other.clone().made_nullable(),
     }
-    unify(old, seen)
 }
 
 /// True if a codec for one type may not suit the other.
