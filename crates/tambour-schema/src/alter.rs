@@ -214,21 +214,7 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
     }
     let verbs = ["DROP", "CLEAR", "RENAME", "MODIFY", "ALTER", "COMMENT"];
     let verb = verbs.into_iter().find(|verb| cursor.at_words(&[verb, "COLUMN"]));
-    let Some(verb) = verb else {
-        if cursor.peek().kind != Kind::Word {
-            return Err(cursor.expected("a command"));
-        }
-        let start = cursor.peek().start;
-        cursor.advance();
-        if cursor.peek().kind == Kind::Word {
-            cursor.advance();
-        }
-        return Err(refused(
-            &format!("ALTER TABLE ... {}", cursor.since(start)),
-            "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, ADD and DROP CONSTRAINT, INDEX and PROJECTION, \
-             MODIFY and RESET SETTING, MODIFY COMMENT, TTL and ORDER BY, REMOVE TTL, DROP, DETACH and ATTACH PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE, MATERIALIZE COLUMN and TTL, APPLY DELETED MASK",
-        ));
-    };
+    let Some(verb) = verb else { return Err(unknown(cursor)) };
     cursor.expect_words(&[verb, "COLUMN"])?;
     let is_optional = optional(cursor, &["EXISTS"])?;
     let name = column_name(cursor)?;
@@ -254,6 +240,23 @@ fn command(cursor: &mut Cursor) -> Result<Alter, TableError> {
         _ => modify(cursor, name)?,
     };
     Ok(Alter { is_optional, action })
+}
+
+/// The error of words that begin no command.
+fn unknown(cursor: &mut Cursor) -> TableError {
+    if cursor.peek().kind != Kind::Word {
+        return cursor.expected("a command");
+    }
+    let start = cursor.peek().start;
+    cursor.advance();
+    if cursor.peek().kind == Kind::Word {
+        cursor.advance();
+    }
+    refused(
+        &format!("ALTER TABLE ... {}", cursor.since(start)),
+        "it takes ADD, DROP, CLEAR, RENAME, MODIFY and COMMENT COLUMN, ADD and DROP CONSTRAINT, INDEX and PROJECTION, \
+         MODIFY and RESET SETTING, MODIFY COMMENT, TTL and ORDER BY, REMOVE TTL, DROP, DETACH and ATTACH PART and PARTITION, REPLACE and MOVE PARTITION, DELETE and UPDATE, MATERIALIZE COLUMN and TTL, APPLY DELETED MASK",
+    )
 }
 
 /// A command about the table's own clauses.

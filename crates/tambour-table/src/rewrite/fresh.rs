@@ -93,11 +93,11 @@ impl Rewrite {
     }
 
     /// Takes out a part that this change has written: no reader has seen it. False if it is not one.
-    pub(super) fn drop_fresh(&mut self, part: &str) -> Result<bool, TableError> {
+    pub(super) fn drop_fresh(&mut self, part: &str) -> bool {
         let written = self.next.parts.iter().position(|live| {
             live.name == part && live.directory.as_ref().is_some_and(|it| it.starts_with(OWN))
         });
-        let Some(at) = written else { return Ok(false) };
+        let Some(at) = written else { return false };
         let live = self.next.parts.remove(at);
         self.summary.rows_after -= live.rows;
         self.fresh = None;
@@ -105,6 +105,6 @@ impl Rewrite {
             // If it stays, the commit finds it.
             let _ = self.table.storage().remove_directory(&self.table.path().join(directory));
         }
-        Ok(true)
+        true
     }
 }
