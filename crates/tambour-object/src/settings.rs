@@ -145,12 +145,10 @@ fn stall(variables: &Variables) -> Result<Duration, StoreError> {
     let Some(value) = variables.get(TIMEOUT) else {
         return Ok(Duration::from_secs(TIMEOUT_SECONDS));
     };
+    let expected = "seconds, such as 30";
     match value.parse() {
         Ok(seconds @ 1..) => Ok(Duration::from_secs(seconds)),
-        _ => {
-            let (value, expected) = (value.clone(), "seconds, such as 30");
-            Err(StoreError::Setting { name: TIMEOUT, value, expected })
-        }
+        _ => Err(StoreError::Setting { name: TIMEOUT, value: value.clone(), expected }),
     }
 }
 
