@@ -124,7 +124,7 @@ fn elements(
     places.into_iter().zip(to).map(element).collect()
 }
 
-/// What so many rows have in a place that they were written without.
+/// What this many rows have in a place that they were written without.
 fn filled(data_type: &DataType, strings: Strings, rows: usize) -> Result<ArrayRef, PartError> {
     let one = zero(data_type).map_err(refused)?;
     let one = strictly(&one, &data_type.arrow(strings)).map_err(refused)?;
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(cast(large, "Int64", "Float64"), ["-1.0"]);
     }
 
-    /// Lists of so many of the values each.
+    /// Lists of this many of the values each.
     fn lists(data_type: &str, values: ArrayRef, lengths: &[usize]) -> ArrayRef {
         let data_type: DataType = data_type.parse().unwrap();
         let Arrow::List(field) = data_type.arrow(Strings::Utf8) else { panic!("{data_type}") };
