@@ -5,16 +5,24 @@
 //! in time, and [`super::keep`] takes the wrapping off before anything else sees it.
 
 use super::literal::bare_type;
+use super::order::Order;
+use super::scalar;
 use arrow::datatypes::{
     DECIMAL256_MAX_PRECISION, DataType as ArrowType, Field, FieldRef, TimeUnit,
 };
-use datafusion::common::{exec_err, plan_err};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{DFSchema, exec_err, plan_err};
 use datafusion::error::Result;
+use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Expr, ExprSchemable,
+    GroupsAccumulator, ReturnFieldArgs, ReversedUDAF, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility, cast,
 };
+use std::collections::HashMap;
 use std::sync::Arc;
 use tambour_part::types::DataType;
 
@@ -48,7 +56,6 @@ impl Summand {
         match data_type {
             // Texts of 32 bytes are found out when types have names.
             ArrowType::FixedSizeBinary(32) if self.is_averaged => ArrowType::Float64,
-            ArrowType::FixedSizeBinary(32) => WIDEST,
             ArrowType::Boolean => ArrowType::UInt64,
             moment if self.is_averaged && is_moment(moment) => ArrowType::Int64,
             other => other.clone(),
@@ -57,6 +64,115 @@ impl Summand {
     /// The summand that a call is.
     pub(super) fn of(call: &ScalarFunction) -> Option<&Self> {
         call.func.inner().downcast_ref::<Self>()
+    }
+}
+
+/// The argument itself, in the form in which the engine adds it up.
+pub(super) fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Some(inner) = call.args.first().cloned() else {
+        return Ok(Transformed::no(Expr::ScalarFunction(call)));
+    };
+    let field = inner.to_field(schema)?.1;
+    let have = field.data_type().clone();
+    let wanted = Summand::of(&call).map_or_else(|| have.clone(), |it| it.added(&have));
+    if have == ArrowType::FixedSizeBinary(32) {
+        let is_sum = wanted == have;
+        return match scalar::call("toFloat64", vec![inner.clone()]) {
+            _ if !is_widest(&field) => {
+                let name = if is_sum { "sum" } else { "avg" };
+                plan_err!(
+                    "{name} does not take FixedString: convert it, for example by toFloat64(x)"
+                )
+            }
+            Some(float) if !is_sum => Ok(Transformed::yes(float)),
+            _ => Ok(Transformed::yes(Order::Summed.udf().call(vec![inner]))),
+        };
+    }
+    let inner = if have == ArrowType::Date32 && wanted != have {
+        cast(inner, ArrowType::Int32)
+    } else {
+        inner
+    };
+    Ok(Transformed::yes(if have == wanted { inner } else { cast(inner, wanted) }))
+}
+
+/// `sum` while a query is planned: that of integers of 256 bits is one, too. [`super::keep`] puts the engine's in its place, over
+/// [`WIDEST`] for those.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sum {
+    engine: Arc<AggregateUDF>,
+    signature: Signature,
+}
+
+impl Sum {
+    pub(super) fn new() -> Self {
+        Self { engine: sum_udaf(), signature: Signature::user_defined(Volatility::Immutable) }
+    }
+    /// The engine's in the place of this one.
+    pub(super) fn replaced(function: &mut Arc<AggregateUDF>) -> bool {
+        let engine = function.inner().downcast_ref::<Self>().map(|it| Arc::clone(&it.engine));
+        match engine {
+            Some(engine) => *function = engine,
+            None => return false,
+        }
+        true
+    }
+}
+
+impl AggregateUDFImpl for Sum {
+    fn name(&self) -> &str {
+        self.engine.name()
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn coerce_types(&self, types: &[ArrowType]) -> Result<Vec<ArrowType>> {
+        match types {
+            [ArrowType::FixedSizeBinary(32)] => Ok(types.to_vec()),
+            _ => self.engine.coerce_types(types),
+        }
+    }
+    fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
+        match types {
+            [widest @ ArrowType::FixedSizeBinary(32)] => Ok(widest.clone()),
+            _ => self.engine.return_type(types),
+        }
+    }
+    fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
+        match fields {
+            [widest] if is_widest(widest) => {
+                let field = Field::new(self.name(), widest.data_type().clone(), true);
+                Ok(Arc::new(field.with_metadata(widest.metadata().clone())))
+            }
+            _ => self.engine.return_field(fields),
+        }
+    }
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        self.engine.accumulator(args)
+    }
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        self.engine.state_fields(args)
+    }
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
+        self.engine.groups_accumulator_supported(args)
+    }
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        self.engine.create_groups_accumulator(args)
+    }
+    fn create_sliding_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn Accumulator>> {
+        self.engine.create_sliding_accumulator(args)
+    }
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        self.engine.order_sensitivity()
+    }
+    fn reverse_expr(&self) -> ReversedUDAF {
+        self.engine.reverse_udf()
     }
 }
 
@@ -85,7 +201,11 @@ impl ScalarUDFImpl for Summand {
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         if let [only] = args.arg_fields {
-            Ok(Arc::new(Field::new(Self::NAME, self.added(only.data_type()), only.is_nullable())))
+            let added = self.added(only.data_type());
+            let is_same = added == *only.data_type();
+            let field = Field::new(Self::NAME, added, only.is_nullable());
+            let metadata = if is_same { only.metadata().clone() } else { HashMap::new() };
+            Ok(Arc::new(field.with_metadata(metadata)))
         } else {
             plan_err!("it takes an argument")
         }

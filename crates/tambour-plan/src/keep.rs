@@ -5,7 +5,7 @@
 //! ClickHouse's type of a column is metadata of its field, which the engine's functions and aggregates drop. [`Typed`] puts
 //! it back around what they return.
 
-use super::aggregate::{Summand, WIDEST, is_widest};
+use super::aggregate::{self, Sum, Summand};
 use super::literal::{bare_type, enum_name, field_of, fitted, fitted_to, named, nameless, text};
 use super::order::Order;
 use super::typed::{Typed, check_kept, needs_name, of_call};
@@ -18,7 +18,9 @@ use arrow::datatypes::{DataType as ArrowType, Field};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, DFSchema, ScalarValue, plan_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::{AggregateFunction, InList, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, InList, ScalarFunction, WindowFunction, WindowFunctionDefinition,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{grouping_set_to_exprlist, merge_schema};
 use datafusion::logical_expr::{
@@ -343,7 +345,9 @@ pub(super) fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>
         }),
         Expr::Case(case) => super::cases::chosen(case, schema),
         Expr::ScalarFunction(call) if call.name() == "toTypeName" => shown::type_name(call, schema),
-        Expr::ScalarFunction(call) if call.name() == Summand::NAME => unwrapped(call, schema),
+        Expr::ScalarFunction(call) if call.name() == Summand::NAME => {
+            aggregate::unwrapped(call, schema)
+        }
         Expr::ScalarFunction(mut call) if Otherwise::of_mark(call.name()).is_some() => {
             call.args.truncate(1);
             let Some(inner) = call.args.pop() else { return plan_err!("it takes an argument") };
@@ -514,34 +518,6 @@ pub(super) fn typed(expr: Expr, data_type: Option<DataType>) -> Transformed<Expr
     }
 }
 
-fn unwrapped(call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let Some(inner) = call.args.first().cloned() else {
-        return Ok(Transformed::no(Expr::ScalarFunction(call)));
-    };
-    let field = inner.to_field(schema)?.1;
-    let have = field.data_type().clone();
-    let wanted = Summand::of(&call).map_or_else(|| have.clone(), |it| it.added(&have));
-    if have == ArrowType::FixedSizeBinary(32) && wanted != have {
-        let is_sum = wanted == WIDEST;
-        return match scalar::call("toFloat64", vec![inner.clone()]) {
-            _ if !is_widest(&field) => {
-                let name = if is_sum { "sum" } else { "avg" };
-                plan_err!(
-                    "{name} does not take FixedString: convert it, for example by toFloat64(x)"
-                )
-            }
-            Some(float) if !is_sum => Ok(Transformed::yes(float)),
-            _ => Ok(Transformed::yes(Order::Summed.udf().call(vec![inner]))),
-        };
-    }
-    let inner = if have == ArrowType::Date32 && wanted != have {
-        cast(inner, ArrowType::Int32)
-    } else {
-        inner
-    };
-    Ok(Transformed::yes(if have == wanted { inner } else { cast(inner, wanted) }))
-}
-
 /// `min` and `max` look at values in another form; the first of rows in the order of a float (`argMax`) is never a NaN.
 fn aggregate(
     mut call: AggregateFunction,
@@ -552,7 +528,8 @@ fn aggregate(
     if let Some(first) = listed::extreme(&call, schema, is_grouped)? {
         return Ok(Transformed::yes(first));
     }
-    let is_changed = narrowed(call.func.name(), &mut call.params.args, schema)?
+    let is_changed = Sum::replaced(&mut call.func)
+        | narrowed(call.func.name(), &mut call.params.args, schema)?
         | extreme(call.func.name(), &mut call.params.args, schema)?
         | numbered(call.func.name(), &mut call.params.args, schema)?;
     let mut is_reordered = false;
@@ -575,7 +552,12 @@ fn aggregate(
 
 fn window(mut call: Box<WindowFunction>, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let name = call.fun.name().to_owned();
-    let is_changed = narrowed(&name, &mut call.params.args, schema)?
+    let is_replaced = match &mut call.fun {
+        WindowFunctionDefinition::AggregateUDF(function) => Sum::replaced(function),
+        WindowFunctionDefinition::WindowUDF(_) => false,
+    };
+    let is_changed = is_replaced
+        | narrowed(&name, &mut call.params.args, schema)?
         | extreme(&name, &mut call.params.args, schema)?
         | numbered(&name, &mut call.params.args, schema)?;
     let is_moved = neighbour(&name, &mut call.params.args, schema)?;
