@@ -109,6 +109,7 @@ fn table(path: &Path) {
     let definition = TableDefinition::parse(statement).unwrap();
     let options = InsertOptions {
         existing: Existing::Append,
+        seen: None,
         dialect: Dialect::New,
         rows_per_part: None,
         memory_bytes: 64 << 20,

@@ -151,13 +151,7 @@ impl Order {
             }),
             Self::Summed => summed(values),
             Self::OfSum => of_sum(values),
-            Self::Number(known) => {
-                let names = cast(values, &ArrowType::Utf8View)?;
-                let number = |name: &str| known.iter().find(|it| it.0 == name).map(|it| it.1);
-                let numbers: Int16Array =
-                    names.as_string_view().iter().map(|name| name.and_then(number)).collect();
-                Ok(Arc::new(numbers))
-            }
+            Self::Number(known) => numbers_of(values, known),
             Self::Name(known) => {
                 let name = |number| known.iter().find(|it| it.1 == number).map(|it| it.0.as_str());
                 let numbers = values.as_primitive::<Int16Type>();
@@ -224,6 +218,14 @@ fn reversed(values: &ArrayRef, change: impl Fn(&mut [u8])) -> Result<ArrayRef> {
     }
     let nulls = integers.nulls().cloned();
     Ok(Arc::new(FixedSizeBinaryArray::try_new(width, bytes.into(), nulls)?))
+}
+
+fn numbers_of(names: &ArrayRef, known: &[(String, i16)]) -> Result<ArrayRef> {
+    let names = cast(names, &ArrowType::Utf8View)?;
+    let number = |name: &str| known.iter().find(|it| it.0 == name).map(|it| it.1);
+    let numbers: Int16Array =
+        names.as_string_view().iter().map(|name| name.and_then(number)).collect();
+    Ok(Arc::new(numbers))
 }
 
 fn summed(integers: &ArrayRef) -> Result<ArrayRef> {

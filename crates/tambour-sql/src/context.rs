@@ -250,9 +250,9 @@ impl Session {
         let told = if let Some(told) = Box::pin(self.altered(text)).await? {
             told
         } else if let Some(asked) = dialect::temporary(text)? {
-            self.keep(&asked).await?
+            Box::pin(self.keep(&asked)).await?
         } else if dialect::is_create_table(text) {
-            self.create_table(text).await?
+            Box::pin(self.create_table(text)).await?
         } else if dialect::begins_with(text, ["EXCHANGE", "TABLES"]) {
             self.exchange_tables(text)?
         } else {

@@ -42,6 +42,9 @@ pub enum Existing {
 pub struct InsertOptions {
     /// What if the table exists.
     pub existing: Existing,
+    /// The table's definition when the rows were looked at, if [`Existing::Append`] depends on it: an error (kind Conflict) if it has been
+    /// altered since.
+    pub seen: Option<TableDefinition>,
     /// Dialect of the parts.
     pub dialect: Dialect,
     /// Most rows of a part; `None`: no limit.
@@ -57,6 +60,7 @@ impl Default for InsertOptions {
     fn default() -> Self {
         Self {
             existing: Existing::default(),
+            seen: None,
             dialect: Dialect::default(),
             rows_per_part: None,
             memory_bytes: 1 << 30,
@@ -209,6 +213,12 @@ impl Insert {
             }
             (Some((_, Some(known))), Existing::Same)
                 if table.has_sidecar() && known.stored() != definition.stored() =>
+            {
+                return Err(TableError::Altered { table: table.path().to_owned() });
+            }
+            (Some((_, Some(known))), Existing::Append)
+                if table.has_sidecar()
+                    && options.seen.as_ref().is_some_and(|it| it.stored() != known.stored()) =>
             {
                 return Err(TableError::Altered { table: table.path().to_owned() });
             }

@@ -82,6 +82,7 @@ pub fn import_with<P: AsRef<Path>>(
     let files: Vec<PathBuf> = files.into_iter().map(|file| file.as_ref().to_owned()).collect();
     let path = table.as_ref();
     let mut given = definition::given(path, options)?;
+    let inserting = options.inserting(definition::seen(options, given.as_ref()));
     let mut widening = Widening::of(path, &files, options, given.as_ref());
     widening.add_columns(given.as_mut())?;
     let mut input = open(&files, options, &mut given, &mut widening)?;
@@ -97,7 +98,7 @@ pub fn import_with<P: AsRef<Path>>(
         };
         tell(ImportEvent::Schema(&definition))?;
         definition.refuse_constraints()?;
-        let mut insert = Insert::begin(&disk(), path, &definition, options.inserting())?;
+        let mut insert = Insert::begin(&disk(), path, &definition, inserting.clone())?;
         match copy(&mut input, &mut insert, &mut tell) {
             Ok(()) => {
                 let written = insert.commit_if(&mut || tell(ImportEvent::Written))?;
@@ -142,7 +143,7 @@ pub(crate) fn definition_of(
 /// How the parts of an import are written.
 #[cfg(feature = "cluster")]
 pub(crate) fn options_of(options: &ImportOptions) -> tambour_table::insert::InsertOptions {
-    options.inserting()
+    options.inserting(None)
 }
 
 /// Opens the files, for a table that is widened until it has what they have.

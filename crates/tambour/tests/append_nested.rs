@@ -148,7 +148,7 @@ mod tests {
             Look::Map(value) => {
                 text.push('{');
                 let first = random.below(20);
-                for at in 0..1 + random.below(3) {
+                for at in 0..=random.below(3) {
                     write!(text, "{}\"m{}\":", if at == 0 { "" } else { "," }, first + at).unwrap();
                     write(value, text, random);
                 }

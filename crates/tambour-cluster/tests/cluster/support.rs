@@ -37,6 +37,7 @@ fn select(from: u64, rows: u64) -> String {
 fn create(root: &Path, name: &str, statement: &str) {
     let options = InsertOptions {
         existing: Existing::Append,
+        seen: None,
         dialect: Dialect::New,
         rows_per_part: None,
         memory_bytes: 64 << 20,

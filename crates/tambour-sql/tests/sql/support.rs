@@ -104,6 +104,7 @@ pub(crate) fn insert(path: &Path, definition: &TableDefinition, rows: RecordBatc
     let storage: Arc<dyn Storage> = tambour_storage::disk();
     let options = InsertOptions {
         existing: Existing::Append,
+        seen: None,
         dialect: Dialect::New,
         rows_per_part: None,
         memory_bytes: 64 << 20,

@@ -54,6 +54,7 @@ fn scratch() -> tempfile::TempDir {
 fn options() -> InsertOptions {
     InsertOptions {
         existing: Existing::Append,
+        seen: None,
         dialect: Dialect::New,
         rows_per_part: None,
         memory_bytes: 64 << 20,

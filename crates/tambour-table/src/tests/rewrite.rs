@@ -326,6 +326,9 @@ fn rows_come_to_the_table_that_was_opened_or_not_at_all() {
     assert!(opened.is_altered().unwrap());
     let error = add(&before, &same).unwrap_err();
     assert!(matches!(error, TableError::Altered { .. }) && error.kind() == Kind::Conflict);
+    let looked = InsertOptions { seen: Some(before.clone()), ..options() };
+    let error = add(&before, &looked).unwrap_err();
+    assert!(matches!(error, TableError::Altered { .. }) && error.kind() == Kind::Conflict);
     let now = Table::open(&path).unwrap().definition().unwrap().clone();
     assert_eq!(add(&now, &same).unwrap().rows, 1);
     std::fs::remove_dir_all(&path).unwrap();

@@ -86,7 +86,9 @@ pub fn import_batches<E: From<Error>>(
         ControlFlow::Break(()) => Err(E::from(Error::Interrupted)),
     };
     tell(ImportEvent::Opened { bytes_total: None })?;
-    let definition = match definition::given(path, options)? {
+    let given = definition::given(path, options)?;
+    let inserting = options.inserting(definition::seen(options, given.as_ref()));
+    let definition = match given {
         Some(definition) => definition,
         None => definition::inferred(path, options, &surveyed(source)?)?,
     };
@@ -95,8 +97,7 @@ pub fn import_batches<E: From<Error>>(
     let columns = definition.plain_columns();
     let skip = options.skip_unknown_columns;
     let handed = Handed::stored(&source.schema(), &columns, skip).map_err(Error::from)?;
-    let mut insert =
-        Insert::begin(&disk(), path, &definition, options.inserting()).map_err(Error::from)?;
+    let mut insert = Insert::begin(&disk(), path, &definition, inserting).map_err(Error::from)?;
     match copy(source, handed, &mut insert, &mut tell) {
         Ok(bytes_read) => {
             let mut refused = None;

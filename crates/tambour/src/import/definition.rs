@@ -37,6 +37,14 @@ pub(super) fn given(
     Ok(Table::open(path)?.definition().cloned())
 }
 
+/// The definition of the table that gets more rows, if [`given`] has found that one.
+pub(super) fn seen<'a>(
+    options: &ImportOptions,
+    given: Option<&'a TableDefinition>,
+) -> Option<&'a TableDefinition> {
+    given.filter(|_| options.definition.is_none())
+}
+
 /// A definition over the columns that the files have.
 pub(super) fn inferred(
     path: &Path,

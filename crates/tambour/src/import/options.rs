@@ -293,9 +293,11 @@ impl ImportOptions {
             .map_or_else(CodecSpec::auto, |(_, codec)| codec.clone())
     }
 
-    pub(super) fn inserting(&self) -> InsertOptions {
+    /// How to insert; `seen` is the definition of the table that gets more rows.
+    pub(super) fn inserting(&self, seen: Option<&TableDefinition>) -> InsertOptions {
         InsertOptions {
             existing: self.existing,
+            seen: seen.cloned(),
             dialect: self.dialect,
             rows_per_part: self.rows_per_part,
             memory_bytes: self.memory_bytes,
