@@ -20,7 +20,7 @@ use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, ColumnarValue, Expr, ExprSchemable,
     GroupsAccumulator, ReturnFieldArgs, ReversedUDAF, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Volatility, cast,
+    Signature, TypeSignature, Volatility, cast,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -106,7 +106,10 @@ pub(super) struct Sum {
 
 impl Sum {
     pub(super) fn new() -> Self {
-        Self { engine: sum_udaf(), signature: Signature::user_defined(Volatility::Immutable) }
+        let engine = sum_udaf();
+        let widest = TypeSignature::Exact(vec![ArrowType::FixedSizeBinary(32)]);
+        let taken = vec![widest, engine.signature().type_signature.clone()];
+        Self { engine, signature: Signature::one_of(taken, Volatility::Immutable) }
     }
     /// The engine's in the place of this one.
     pub(super) fn replaced(function: &mut Arc<AggregateUDF>) -> bool {
@@ -125,12 +128,6 @@ impl AggregateUDFImpl for Sum {
     }
     fn signature(&self) -> &Signature {
         &self.signature
-    }
-    fn coerce_types(&self, types: &[ArrowType]) -> Result<Vec<ArrowType>> {
-        match types {
-            [ArrowType::FixedSizeBinary(32)] => Ok(types.to_vec()),
-            _ => self.engine.coerce_types(types),
-        }
     }
     fn return_type(&self, types: &[ArrowType]) -> Result<ArrowType> {
         match types {
