@@ -105,11 +105,15 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    pub(super) fn new() -> Self {
-        let engine = sum_udaf();
-        let widest = TypeSignature::Exact(vec![ArrowType::FixedSizeBinary(32)]);
-        let taken = vec![widest, engine.signature().type_signature.clone()];
-        Self { engine, signature: Signature::one_of(taken, Volatility::Immutable) }
+    /// This one in the place of the engine's. (It is in no registry: workers know the engine's.)
+    pub(super) fn put(function: &mut Arc<AggregateUDF>) {
+        if *function == sum_udaf() {
+            let engine = Arc::clone(function);
+            let widest = TypeSignature::Exact(vec![ArrowType::FixedSizeBinary(32)]);
+            let taken = vec![widest, engine.signature().type_signature.clone()];
+            let signature = Signature::one_of(taken, Volatility::Immutable);
+            *function = Arc::new(AggregateUDF::new_from_impl(Self { engine, signature }));
+        }
     }
     /// The engine's in the place of this one.
     pub(super) fn replaced(function: &mut Arc<AggregateUDF>) -> bool {

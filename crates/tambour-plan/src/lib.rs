@@ -135,7 +135,6 @@ pub fn register(context: &SessionContext) -> Result<()> {
     for lambda in lambda::all() {
         context.register_higher_order_function(Arc::new(HigherOrderUDF::new_from_impl(lambda)));
     }
-    context.register_udaf(AggregateUDF::new_from_impl(aggregate::Sum::new()));
     context.register_udaf(AggregateUDF::new_from_impl(quantile::Quantile::exact()));
     context.register_udaf(AggregateUDF::new_from_impl(quantile::Quantile::between()));
     Ok(())

@@ -11,7 +11,7 @@ use super::{aggregate, comparison, elementwise, scalar, using, written};
 use arrow::datatypes::{DataType as ArrowType, FieldRef};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr::{ScalarFunction, WindowFunctionDefinition};
 use datafusion::logical_expr::planner::{
     ExprPlanner, PlannerResult, RawAggregateExpr, RawBinaryExpr, RawFieldAccessExpr, RawWindowExpr,
 };
@@ -114,11 +114,15 @@ impl ExprPlanner for Operators {
         mut expr: RawAggregateExpr,
     ) -> Result<PlannerResult<RawAggregateExpr>> {
         expr.args = aggregate::arguments(expr.func.name(), expr.args);
+        aggregate::Sum::put(&mut expr.func);
         Ok(PlannerResult::Original(expr))
     }
 
     fn plan_window(&self, mut expr: RawWindowExpr) -> Result<PlannerResult<RawWindowExpr>> {
         expr.args = aggregate::arguments(expr.func_def.name(), expr.args);
+        if let WindowFunctionDefinition::AggregateUDF(function) = &mut expr.func_def {
+            aggregate::Sum::put(function);
+        }
         Ok(PlannerResult::Original(expr))
     }
 }
