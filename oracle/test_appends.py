@@ -138,3 +138,29 @@ def test_structs_and_lists_of_files_with_types(tambour, tmp_path, kind, pair):
     ours = tambour.rows(table, "SELECT a, toTypeName(a) FROM t")
     assert_same_rows(ours, tambour.rows(once, "SELECT a, toTypeName(a) FROM once"), ["a", "type"])
     assert " ".join(tambour.run("sql", table, "DESCRIBE TABLE t FORMAT TSV").split("\t")[1].replace("\\n", " ").split()).replace("( ", "(").replace(" )", ")") == expected
+
+
+def test_keys_without_a_name(tambour, tmp_path):
+    """An element of a tuple needs a name: objects with an empty key are maps or texts, and nothing is made that cannot be read again."""
+    def rows(*objects):
+        (tmp_path / "rows.json").write_text("\n".join(json.dumps(it) for it in objects))
+        return tmp_path / "rows.json"
+
+    for name, value, read in [("maps", {"": 5}, "{'':5}"), ("texts", {"": 5, "b": "x"}, '{"": 5, "b": "x"}'), ("lists", [{"": 5}], "[{'':5}]")]:
+        tambour.run("import", rows({"k": 1, "t": value}), "--into", tmp_path / name)
+        assert tambour.rows(tmp_path / name, f"SELECT t FROM {name}") == [read]
+    tambour.run("import", rows({"k": 1, "t": {"a": 5}}), "--into", tmp_path / "tuples")
+    refused = tambour.call("import", rows({"k": 3, "t": {"a": 5, "": 7}}), "--append", "--into", tmp_path / "tuples")
+    assert refused.returncode == 1 and b"import all rows --into another table" in refused.stderr
+    assert tambour.rows(tmp_path / "tuples", "SELECT k, t FROM tuples") == ["1\t(5)"]
+
+
+@pytest.mark.parametrize("element", ["h Date32", "e Enum8('a' = 1)", "i Tuple(h Date32)"])
+def test_elements_that_are_not_zero_without_a_value(tambour, tmp_path, element):
+    """ClickHouse reads the number zero where a part lacks an element; that is not what a column of these types has without a value."""
+    create = "CREATE TABLE t (k Int64, u Tuple(a Int8{})) ENGINE = MergeTree ORDER BY k"
+    (tmp_path / "rows.json").write_text('{"k": 1, "u": {"a": 3}}')
+    tambour.run("import", tmp_path / "rows.json", "--into", tmp_path / "t", "--create", create.format(""))
+    refused = tambour.call("import", tmp_path / "rows.json", "--append", "--into", tmp_path / "t", "--create", create.format(f", {element}"))
+    assert refused.returncode == 1, refused.stderr
+    assert tambour.rows(tmp_path / "t", "SELECT k, u FROM t") == ["1\t(3)"]

@@ -235,7 +235,7 @@ STARRED = [
     "SELECT *, number + 1 AS number FROM numbers(3)", "SELECT number * 2 AS number, * FROM numbers(3) ORDER BY number DESC", "SELECT t.*, -number AS number FROM numbers(5) AS t WHERE number < -2",
     "SELECT *, a + b AS a FROM t ORDER BY a, b", "SELECT *, a + b AS a, a * 2 AS c FROM t WHERE a > 3 ORDER BY a DESC, b", "SELECT *, toString(a) AS s FROM t ORDER BY a, s DESC",
     "SELECT *, lower(s) AS s FROM t WHERE s = 'x' ORDER BY b", "SELECT l.*, u.b + 1 AS b FROM t AS l JOIN t AS u ON l.a = u.b ORDER BY l.a, b, l.s", "SELECT *, max(b) OVER (PARTITION BY a) AS b FROM t ORDER BY a, b, t.b",
-    "SELECT *, arrayMap(a -> a + 1, [a]) AS a FROM t ORDER BY b, s LIMIT 3", "SELECT *, a + 1 AS a, b + 1 AS b FROM t ORDER BY a + b, a, s",
+    "SELECT *, arrayMap(a -> a + 1, [a]) AS a FROM t ORDER BY b, s LIMIT 3", "SELECT *, b % 2 AS b, count() OVER w FROM t WINDOW w AS (PARTITION BY b) ORDER BY t.b", "SELECT *, a + 1 AS a, b + 1 AS b FROM t ORDER BY a + b, a, s",
 ]
 
 
@@ -245,6 +245,9 @@ def test_a_result_called_like_a_column_of_all(server, tambour):
     statements = [f"{'' if 'numbers' in query else f'WITH t AS {rows} '}{query}" for query in STARRED]
     for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
         assert ours == server.run(statement), statement
+    # What it would get wrong is refused.
+    for query in ["SELECT *, a % 2 AS a FROM t ORDER BY s LIMIT 1 BY a", "SELECT *, a * 2 AS a FROM t ORDER BY a WITH FILL TO 12", "SELECT COLUMNS('a'), a + 1 AS a FROM t"]:
+        assert tambour.call("sql", f"WITH t AS {rows} {query}").returncode != 0, query
 
 
 def test_sums_of_wide_integers(server, tambour):
@@ -262,6 +265,25 @@ def test_sums_of_wide_integers(server, tambour):
             f"SELECT k, sum(x) OVER (ORDER BY k), sum(x) OVER (PARTITION BY k % 2) {source} ORDER BY k, 2",
             f"SELECT k, sum(x) {source} GROUP BY k WITH TOTALS ORDER BY k",
         ]
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        assert ours == server.run(statement), statement
+
+
+SUMMED = [
+    "sum({x}) > 100, sum({x}) / 4, sum({x}) + 1, -sum({x}), hex(sum({x})), toString(sum({x})), sum({x}) = sum({x})", "sum(if(k = 1, {x}, {zero})), sum(if(k = 1, {x}, NULL)), sum(CASE WHEN k = 1 THEN {x} END)",
+    "sum(multiIf(k = 1, {x}, k = 2, {zero}, {x})), sum({x} * 2), sum({x} - 1), sum(abs({x}))",
+]
+
+
+@pytest.mark.parametrize("kind", ["Int128", "UInt128", "Int256", "UInt256"])
+def test_what_is_written_around_sums_of_wide_integers(server, tambour, kind):
+    source = "FROM (SELECT number % 3 AS k, number * number * 1000003 AS n FROM numbers(50))"
+    columns = [results.format(x=f"to{kind}(n)", zero=f"to{kind}(0)") for results in SUMMED]
+    statements = [f"SELECT {it} {source}" for it in columns] + [f"SELECT k, {it} {source} GROUP BY k ORDER BY k" for it in columns]
+    for inner in [f"max(to{kind}(n))", f"sum(to{kind}(n))", f"groupArray(to{kind}(n))[1]"]:
+        made = f"FROM (SELECT k, {inner} AS x {source} GROUP BY k)"
+        statements += [f"SELECT sum(x), avg(x), count(x) {made}", f"SELECT k, x, sum(x) OVER (ORDER BY k) {made} ORDER BY k"]
+    statements += [f"SELECT sum(x) FROM (SELECT arrayJoin([to{kind}(1), to{kind}(7)]) AS x)", f"SELECT k, sum(to{kind}(n)) AS s {source} GROUP BY k HAVING s > 9 ORDER BY s DESC LIMIT 2"]
     for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
         assert ours == server.run(statement), statement
 

@@ -207,7 +207,26 @@ pub(super) fn expand(select: &mut Select, scope: &Scope<'_>) -> Result<(), Diale
     if expanded.is_empty() {
         return Err(refused("COLUMNS", "no column has such a name"));
     }
+    check_names(&expanded)?;
     select.projection = expanded;
+    Ok(())
+}
+
+/// Refuses a column of COLUMNS that has the name of another result: bare, it would be read as that one.
+fn check_names(projection: &[SelectItem]) -> Result<(), DialectError> {
+    for item in projection {
+        let SelectItem::ExprWithAlias { expr, alias } = item else { continue };
+        let is_it = |it: &SelectItem| match it {
+            SelectItem::UnnamedExpr(Expr::Identifier(name)) => name.value == alias.value,
+            _ => false,
+        };
+        if projection.iter().any(is_it) {
+            return Err(refused(
+                format!("the name {} for two results beside COLUMNS", alias.value),
+                format!("it stands for the column and for {expr}"),
+            ));
+        }
+    }
     Ok(())
 }
 

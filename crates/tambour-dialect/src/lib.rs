@@ -248,6 +248,8 @@ fn rewritten_as(
     {
         rewriter.notes = rewrite::applied(query, &mut ending.switches)?;
         ending.fill = outermost::fill(query)?;
+        // It fills the result that has the name.
+        rewriter.is_inside = ending.fill.is_some();
         totals = outermost::totals(query)?;
     }
     if let Some(totals) = totals {

@@ -30,8 +30,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) has_prewhere: bool,
     /// True if keys are replaced by defaults, for the row of WITH TOTALS.
     totals: bool,
-    /// True after the outermost query was met.
-    is_inside: bool,
+    /// True where names of results stay as they are: after the outermost query was met.
+    pub(super) is_inside: bool,
     /// The windows that have names.
     windows: Windows,
 }

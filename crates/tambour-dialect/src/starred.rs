@@ -3,18 +3,29 @@
 
 use super::ambiguous::{self, Names, Scope, relations};
 use super::marks;
-use crate::walk::walk_mut;
+use crate::walk::{walk_expressions, walk_mut};
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem,
+    Distinct, Expr, GroupByExpr, Ident, LimitClause, OrderByKind, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor, WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 /// Numbers the names of the outermost query's results that a `*` beside them has, too. A query around them could not tell which
 /// of the two it reads.
 pub(super) fn tell_apart(query: &mut Query, scope: &Scope<'_>) {
+    let is_limited_by = match &query.limit_clause {
+        Some(LimitClause::LimitOffset { limit_by, .. }) => !limit_by.is_empty(),
+        _ => false,
+    };
     let SetExpr::Select(select) = &mut *query.body else { return };
+    if is_limited_by || matches!(select.distinct, Some(Distinct::On(_))) {
+        return;
+    }
     let shown = of_asterisks(select, scope);
+    if !are_apart(select, &shown) {
+        return;
+    }
     let mut numbered = BTreeMap::new();
     for (number, item) in select.projection.iter_mut().enumerate() {
         if let SelectItem::ExprWithAlias { alias, .. } = item
@@ -28,6 +39,28 @@ pub(super) fn tell_apart(query: &mut Query, scope: &Scope<'_>) {
     if !numbered.is_empty() {
         rename(select, query.order_by.as_mut().map(|order_by| &mut order_by.kind), numbered);
     }
+}
+
+/// True if no two results have such a name, and none is made of another one.
+fn are_apart(select: &Select, shown: &BTreeSet<String>) -> bool {
+    let named = select.projection.iter().filter_map(|item| match item {
+        SelectItem::ExprWithAlias { expr, alias } if shown.contains(&alias.value) => {
+            Some((alias.value.as_str(), expr))
+        }
+        _ => None,
+    });
+    let named: Vec<(&str, &Expr)> = named.collect();
+    let reads = |expr: &Expr, name: &str| {
+        let found = walk_expressions(expr, |it| match it {
+            Expr::Identifier(it) if it.value == name => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        found.is_break()
+    };
+    named.iter().enumerate().all(|(at, (name, _))| {
+        let mut others = named.iter().enumerate().filter(|(other, _)| *other != at);
+        others.all(|(_, (other, expr))| other != name && !reads(expr, name))
+    })
 }
 
 /// The columns that the asterisks of a SELECT stand for, as far as they are known.
@@ -69,6 +102,7 @@ fn rename(select: &mut Select, order: Option<&mut OrderByKind>, names: BTreeMap<
     if let GroupByExpr::Expressions(keys, _) = &mut select.group_by {
         let _ = walk_mut(keys, &mut renamed);
     }
+    let _ = walk_mut(&mut select.named_window, &mut renamed);
     for item in &mut select.projection {
         match item {
             SelectItem::UnnamedExpr(expr) => {

@@ -140,10 +140,12 @@ impl AggregateUDFImpl for Sum {
         }
     }
     fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
+        // What it is in ClickHouse may be known only later.
+        let is_widest = |it: &FieldRef| *it.data_type() == ArrowType::FixedSizeBinary(32);
         match fields {
-            [widest] if is_widest(widest) => {
-                let field = Field::new(self.name(), widest.data_type().clone(), true);
-                Ok(Arc::new(field.with_metadata(widest.metadata().clone())))
+            [wide] if is_widest(wide) || is_wide(wide) => {
+                let field = Field::new(self.name(), wide.data_type().clone(), true);
+                Ok(Arc::new(field.with_metadata(wide.metadata().clone())))
             }
             _ => self.engine.return_field(fields),
         }
@@ -183,6 +185,11 @@ pub(super) const WIDEST: ArrowType = ArrowType::Decimal256(DECIMAL256_MAX_PRECIS
 /// True for integers of 256 bits.
 pub(super) fn is_widest(field: &Field) -> bool {
     matches!(bare_type(field), Some(DataType::Int256 | DataType::UInt256))
+}
+
+/// True for integers of 128 bits, whose sums are cut to as many.
+fn is_wide(field: &Field) -> bool {
+    matches!(bare_type(field), Some(DataType::Int128 | DataType::UInt128))
 }
 
 /// True for dates and instants without fractions.

@@ -28,6 +28,11 @@ pub(super) fn check(definition: &TableDefinition) -> Result<(), TableError> {
         if !names.insert(column.name.as_str()) {
             return Err(TableError::DuplicateColumn { name: column.name.clone() });
         }
+        // What cannot be read again would make the table unreadable.
+        if column.data_type.to_string().parse::<DataType>().is_err() {
+            let reason = format!("its type cannot be written: {}", column.data_type);
+            return Err(wrong(&format!("the column `{}`", column.name), reason));
+        }
     }
     for column in &definition.unstored {
         if !names.insert(column.column.name.as_str()) {

@@ -82,7 +82,20 @@ pub(super) fn element_places(from: &[Element], to: &[Element]) -> Option<Vec<Opt
     if have.len() >= want.len() || have.iter().any(|name| !want.contains(name)) {
         return None;
     }
-    Some(want.iter().map(|name| have.iter().position(|other| other == name)).collect())
+    let places: Vec<Option<usize>> =
+        want.iter().map(|name| have.iter().position(|other| other == name)).collect();
+    let mut new = to.iter().zip(&places).filter(|(_, place)| place.is_none());
+    new.all(|((_, element), _)| is_zero_blank(element)).then_some(places)
+}
+
+/// True if what ClickHouse puts in the place of an element that a part lacks, the number zero, is what a column of that type has there.
+fn is_zero_blank(element: &DataType) -> bool {
+    match element {
+        DataType::Enum8(_) | DataType::Enum16(_) | DataType::Date32 => false,
+        DataType::LowCardinality(inner) => is_zero_blank(inner),
+        DataType::Tuple(elements) => elements.iter().all(|(_, inner)| is_zero_blank(inner)),
+        _ => true,
+    }
 }
 
 fn scalar(from: &DataType, to: &DataType) -> Option<Widening> {

@@ -149,9 +149,9 @@ fn in_flags(error: Error) -> anyhow::Error {
         }
         ImportError::Unlike { column, have, seen, wider, cause, .. } => {
             let seen = seen.map_or("do not have it".to_owned(), |seen| format!("have {seen}"));
-            let wider = wider.map_or(String::new(), |it| {
+            let wider = wider.map_or("import ".to_owned(), |it| {
                 format!(
-                    "--append --create 'CREATE TABLE ...' with a type that holds both ({it} does), or "
+                    "--append --create 'CREATE TABLE ...' takes a type that holds both ({it} does), or import "
                 )
             });
             let what = format!(

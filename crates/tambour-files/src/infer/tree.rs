@@ -185,7 +185,11 @@ impl Tree {
         let fields = &self.fields;
         let present: u64 = fields.trees.iter().map(|tree| tree.values).sum();
         let places = self.objects.saturating_mul(fields.trees.len() as u64);
-        let alike = fields.trees.len() <= TUPLE_FIELDS_MAX && present.saturating_mul(2) >= places;
+        // An element of a tuple has a name, or none.
+        let are_names = fields.names.iter().all(|name| !name.is_empty());
+        let alike = are_names
+            && fields.trees.len() <= TUPLE_FIELDS_MAX
+            && present.saturating_mul(2) >= places;
         if fields.trees.is_empty() {
             return None;
         }

@@ -101,7 +101,8 @@ impl Fields {
             all.push((name.clone(), joined));
         }
         for (name, tree) in self.names.iter().zip(&self.trees) {
-            let name = Some(String::from_utf8(name.clone()).ok()?);
+            let name = String::from_utf8(name.clone()).ok().filter(|name| !name.is_empty());
+            let name = Some(name?);
             if !elements.iter().any(|(known, _)| *known == name) {
                 all.push((name, absent(tree.decide(expected, false).data_type)));
             }
