@@ -13,6 +13,18 @@ const GRANULARITY_MAX: u64 = 1 << 24;
 /// Names of columns that ClickHouse writes into parts by itself: `_row_exists` tells which rows are deleted.
 const RESERVED: [&str; 3] = ["_row_exists", "_block_number", "_block_offset"];
 
+/// True if an element of a tuple somewhere inside has an empty name.
+fn has_empty_name(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Array(inner) | DataType::Nullable(inner) => has_empty_name(inner),
+        DataType::Map(_, value) => has_empty_name(value),
+        DataType::Tuple(elements) => elements
+            .iter()
+            .any(|(name, inner)| name.as_deref() == Some("") || has_empty_name(inner)),
+        _ => false,
+    }
+}
+
 /// Checks everything.
 pub(super) fn check(definition: &TableDefinition) -> Result<(), TableError> {
     let columns = definition.plain_columns();
@@ -28,9 +40,8 @@ pub(super) fn check(definition: &TableDefinition) -> Result<(), TableError> {
         if !names.insert(column.name.as_str()) {
             return Err(TableError::DuplicateColumn { name: column.name.clone() });
         }
-        // What cannot be read again would make the table unreadable.
-        if column.data_type.to_string().parse::<DataType>().is_err() {
-            let reason = format!("its type cannot be written: {}", column.data_type);
+        if has_empty_name(&column.data_type) {
+            let reason = "an element of a tuple has an empty name, which cannot be read again";
             return Err(wrong(&format!("the column `{}`", column.name), reason));
         }
     }
