@@ -69,6 +69,40 @@ def test_every_kind_reads_as_the_server_did(tambour, database, backups):
         check(tambour, store / name, database, answer)
 
 
+def test_a_copy_of_the_data_directory_and_a_freeze(server, tambour, database, tmp_path):
+    """What lies on a server's disk, with columns that some parts lack, a mutation, rows that are hidden, and a part that is detached."""
+    for table, engine in TABLES.items():
+        server.run(f"CREATE TABLE {database}.{table} ({COLUMNS}) {engine}")
+        server.run(f"SYSTEM STOP MERGES {database}.{table}")
+        if table != "empty":
+            server.run(f"INSERT INTO {database}.{table} {ROWS}(20000)")
+            server.run(f"ALTER TABLE {database}.{table} ADD COLUMN more UInt16 DEFAULT a % 100")
+            server.run(f"INSERT INTO {database}.{table} (a, b, c, d) {ROWS}(15000, 9000)")
+            server.run(f"SYSTEM START MERGES {database}.{table}")
+    server.run(f"ALTER TABLE {database}.wide UPDATE b = 'other' WHERE a % 10 = 3 SETTINGS mutations_sync = 2")
+    server.run(f"DELETE FROM {database}.compact WHERE a % 7 = 2 SETTINGS mutations_sync = 2")
+    server.run(f"ALTER TABLE {database}.replacing DETACH PARTITION tuple()")
+    query = QUERY.replace("sum(length(d))", "sum(length(d)), min(a), max(b)")
+    expected = {table: server.run(query.format(f"{database}.{table}")) for table in TABLES}
+    more = {table: server.run(f"SELECT count(more), sum(more) FROM {database}.{table}") for table in TABLES if table != "empty"}
+    directory = server.directory(database, "wide")
+    data = next(path.parent for path in directory.parents if path.name == "store")
+    server.run(f"ALTER TABLE {database}.wide FREEZE WITH NAME '{database}'")
+    copy = shutil.copytree(data, tmp_path / "copy", symlinks=True)
+    frozen = copy / "shadow" / database
+    for table in TABLES:
+        assert tambour.run("sql", copy, query.format(f"{database}.{table}") + "FORMAT TSV") == expected[table], table
+    for table, answer in more.items():
+        assert tambour.run("sql", copy, f"SELECT count(more), sum(more) FROM {database}.{table} SETTINGS aggregate_functions_null_for_empty = 0 FORMAT TSV") == answer, table
+    parts = [path for path in frozen.rglob("*") if (path / "checksums.txt").exists()]
+    assert parts
+    assert tambour.run("sql", f"t={parts[0].parent}", query.format("t") + "FORMAT TSV") == expected["wide"]
+    detached = next(path for path in copy.rglob("detached") if any(path.iterdir()))
+    rows = tambour.run("sql", f"t={detached}", "SELECT count(), sum(a) FROM t FORMAT TSV")
+    server.run(f"ALTER TABLE {database}.replacing ATTACH PARTITION tuple()")
+    assert rows == server.run(f"SELECT count(), sum(a) FROM {database}.replacing")
+
+
 def test_zips_and_bases_in_them(tambour, database, backups, tmp_path):
     # ClickHouse writes no zip into S3; its own have the same files, deflated.
     store, expected = backups
