@@ -236,6 +236,17 @@ def test_damage_on_a_disk_is_told_by_name(store, remote, tmp_path):
     store.run("verify", copy)
 
 
+def test_salvage_of_a_part_in_a_store(store, hits, tmp_path):
+    part = next(path for path in sorted((store.bucket / "folder" / "hits").iterdir()) if (path / "checksums.txt").exists())
+    query = "SELECT count(), sum(a), uniqExact(b), sum(c), sum(length(d)) FROM t FORMAT TSV"
+    expected = store.run("sql", f"t={part}", query)
+    next(part.glob("a.*mrk*")).unlink()
+    (part / "columns.txt").unlink()
+    store.run("salvage", f"s3://bucket/folder/hits/{part.name}", "--to", tmp_path / "saved")
+    assert store.run("sql", f"t={tmp_path / 'saved'}", query) == expected
+    assert "only read" in store.run("salvage", f"s3://bucket/folder/hits/{part.name}", "--to", "s3://bucket/other", code=5)
+
+
 def test_faults(store, hits):
     url, server = "s3://bucket/folder/hits", store.objects.server
     expected = store.run("sql", hits, QUERY)

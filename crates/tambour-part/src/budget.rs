@@ -34,6 +34,11 @@ impl Budget {
         self.limit.store(bytes.saturating_add(usual.min(backed)), Ordering::Relaxed);
     }
 
+    /// Sets the limit.
+    pub(crate) fn limit_to(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
     /// Begins a batch.
     pub(crate) fn begin(&self) {
         self.taken.store(0, Ordering::Relaxed);

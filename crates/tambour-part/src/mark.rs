@@ -82,6 +82,11 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
+    /// Records of `width` places each, and the rows of each.
+    pub(crate) fn new(width: usize, places: Vec<Mark>, rows: Vec<u64>) -> Self {
+        Self { width, places, rows }
+    }
+
     /// Parses decompressed records of `width` marks each.
     pub(crate) fn parse(
         path: &Path,

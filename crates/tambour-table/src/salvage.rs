@@ -48,6 +48,8 @@ pub struct Salvage {
     pub losses: Vec<Loss>,
     /// Bits of blocks that were put right, each with the name of its file: with them, the blocks have their checksums.
     pub mends: Vec<(String, Mend)>,
+    /// Files of marks that were lost, or another part's: where granules start was found again by reading the columns.
+    pub marks_rebuilt: Vec<String>,
     /// True if checksums.txt was sound and of this part. Otherwise nothing proves that its files belong together.
     pub is_proven: bool,
 }
@@ -86,6 +88,15 @@ pub fn salvage(
     storage: &Arc<dyn Storage>,
     path: &Path,
     target: &Path,
+    options: &SalvageOptions,
+) -> Result<Salvage, TableError> {
+    salvage_into((storage, path), (storage, target), options)
+}
+
+/// The same from one storage into another: what is only read need not take the new table.
+pub fn salvage_into(
+    (storage, path): (&Arc<dyn Storage>, &Path),
+    (writing, target): (&Arc<dyn Storage>, &Path),
     options: &SalvageOptions,
 ) -> Result<Salvage, TableError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -127,7 +138,7 @@ pub fn salvage(
         threads: options.threads,
         ..InsertOptions::default()
     };
-    let mut insert = Insert::begin(storage, target, &definition, inserting)?;
+    let mut insert = Insert::begin(writing, target, &definition, inserting)?;
     result.columns_saved = found.len();
     let copying =
         Copying { part: &part, found: &found, definition: &definition, fill: options.fill };
@@ -140,6 +151,7 @@ pub fn salvage(
     }
     insert.commit()?;
     result.mends = part.mends();
+    result.marks_rebuilt = part.rebuilt_marks().to_vec();
     Ok(result)
 }
 
@@ -359,6 +371,8 @@ impl Copying<'_> {
         };
         let columns = self.definition.plain_columns();
         let schema = Arc::new(arrow_schema(&columns, Strings::Binary));
+        let stored: Vec<Column> =
+            kept.iter().map(|index| self.part.columns()[*index].clone()).collect();
         let mut rows = 0;
         for batch in self.part.read(request).map_err(wrap)? {
             let batch = batch.map_err(wrap)?;
@@ -367,7 +381,7 @@ impl Copying<'_> {
                 let at = kept.iter().position(|index| name(&index));
                 match at {
                     Some(at) => Ok(Arc::clone(batch.column(at))),
-                    None => filled(column, &batch).map_err(wrap),
+                    None => filled(column, &stored, &batch).map_err(wrap),
                 }
             };
             let arrays = columns.iter().map(values).collect::<Result<Vec<ArrayRef>, _>>()?;
@@ -381,9 +395,9 @@ impl Copying<'_> {
     }
 }
 
-/// Defaults for the rows of a batch.
-fn filled(column: &Column, batch: &RecordBatch) -> Result<ArrayRef, PartError> {
-    let (_, fill) = Fill::new(column, None, &[])
-        .map_err(|reason| PartError::argument(format!("column {:?}: {reason}", column.name)))?;
-    fill.derive(batch)
+/// Defaults for the rows of a batch of stored columns; arrays of a Nested are as long as those beside them.
+fn filled(column: &Column, stored: &[Column], batch: &RecordBatch) -> Result<ArrayRef, PartError> {
+    let wrong = |reason: String| PartError::argument(format!("column {:?}: {reason}", column.name));
+    let (from, fill) = Fill::new(column, None, stored).map_err(wrong)?;
+    fill.derive(&batch.project(&from).map_err(|error| wrong(error.to_string()))?)
 }

@@ -150,7 +150,7 @@ impl Table {
         if self.definition.is_some() || self.parts.len() != 1 {
             return Vec::new();
         }
-        unproven::of(&self.columns)
+        unproven::of(&self.columns, self.parts[0].has_names())
     }
     /// The storage it lives on.
     pub fn storage(&self) -> &Arc<dyn Storage> {

@@ -18,9 +18,12 @@ pub(super) fn with_known_zones(column: Column) -> Column {
     Column { data_type: DataType::Foreign(column.data_type.to_string()), name: column.name }
 }
 
-/// What no data contradicts, in words: ``the names of `e` ``.
-pub(super) fn of(columns: &[Column]) -> Vec<String> {
+/// What nothing else in the part contradicts, in words: ``the names of `e` ``.
+pub(super) fn of(columns: &[Column], has_names: bool) -> Vec<String> {
     let mut found = Vec::new();
+    if !has_names {
+        found.push("the names of all columns".to_owned());
+    }
     for column in columns {
         let mut add = |what: &str| {
             let text = format!("{what} of `{}`", column.name);
@@ -85,9 +88,10 @@ mod tests {
     fn what_no_data_contradicts_is_named() {
         let columns = [column("UInt8"), column("Tuple(Enum8('a' = 1), DateTime64(3, 'UTC'))")];
         assert_eq!(
-            of(&columns),
+            of(&columns, true),
             ["the names of `c`", "the precision of `c`", "the time zone of `c`"]
         );
-        assert_eq!(of(&[column("Nullable(Decimal(9, 2))")]), ["the scale of `c`"]);
+        assert_eq!(of(&[column("Nullable(Decimal(9, 2))")], true), ["the scale of `c`"]);
+        assert_eq!(of(&[column("UInt8")], false), ["the names of all columns"]);
     }
 }

@@ -10,26 +10,29 @@ use serde_json::json;
 use std::io::Write;
 use tambour::part::part::Mend;
 use tambour::storage;
-use tambour::table::salvage::{Loss, Salvage, SalvageOptions, salvage};
-use tambour::table::store::refuse_url;
+use tambour::table::salvage::{Loss, Salvage, SalvageOptions, salvage_into};
+use tambour::table::store::{refuse_url, storage_of};
 
 /// Salvages and tells each loss.
 pub(crate) fn run(arguments: &SalvageArguments, console: Console) -> anyhow::Result<()> {
     // Ended at once, it leaves no table behind.
     let _interrupt = Interrupt::listen();
-    for path in [&arguments.part, &arguments.to] {
-        refuse_url(path)?;
-    }
+    refuse_url(&arguments.to)?;
     let definition = arguments.create.as_deref().map(create_statement).transpose()?;
     let options =
         SalvageOptions { definition, fill: arguments.fill, threads: threads(arguments.threads) };
-    let saved = salvage(&storage::disk(), &arguments.part, &arguments.to, &options)?;
+    let from = storage_of(&arguments.part)?;
+    let (from, to) = ((&from, &*arguments.part), (&storage::disk(), &*arguments.to));
+    let saved = salvage_into(from, to, &options)?;
     if arguments.json {
         stdout::json(&to_json(arguments, &saved))?;
     } else {
         let mut lines = stdout::text();
         for (file, Mend { offset, bit }) in &saved.mends {
             writeln!(lines, "put right: bit {bit} of byte {offset} of {file}")?;
+        }
+        for file in &saved.marks_rebuilt {
+            writeln!(lines, "found again: the marks of {file}, by reading what they are of")?;
         }
         for loss in &saved.losses {
             writeln!(lines, "{}", line(loss))?;
@@ -86,6 +89,7 @@ fn to_json(arguments: &SalvageArguments, saved: &Salvage) -> serde_json::Value {
         "rows_saved": saved.rows_saved,
         "columns_saved": saved.columns_saved,
         "put_right": saved.mends.iter().map(mend).collect::<Vec<_>>(),
+        "marks_rebuilt": saved.marks_rebuilt,
         "losses": saved.losses.iter().map(loss).collect::<Vec<_>>(),
     })
 }

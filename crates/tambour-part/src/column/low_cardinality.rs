@@ -182,7 +182,7 @@ impl Reader {
             let same = mark.is_some() && mark == self.kept.mark;
             self.kept.mark = mark;
             if let Some(keys) = self.kept.keys.as_ref().filter(|_| same || !(stale || new)) {
-                self.kept.unread = true;
+                self.kept.unread = sources.keep_dictionary(&self.dictionary);
                 return Ok(keys.clone());
             }
             self.kept.unread = false;

@@ -139,6 +139,11 @@ pub trait Sources {
     fn dictionary_mark(&mut self, _name: &StreamName) -> Option<(u64, u64)> {
         None
     }
+    /// Notes that the first record of a granule that refers to a dictionary refers to the one that is kept. True if the source stands before it,
+    /// as the granule's mark says; false if it was left where the last read ended.
+    fn keep_dictionary(&mut self, _name: &StreamName) -> bool {
+        true
+    }
 }
 
 /// Reads one column; keeps what must be kept between granules (dictionaries).

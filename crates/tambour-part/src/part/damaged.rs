@@ -1,26 +1,28 @@
 //! Opening a part that is too damaged for [`super::open`]: takes what can be taken and says what cannot.
 //!
-//! Blocks and marks carry checksums and are checked when they are read; here only what says where they are must be good: the
-//! columns, from columns.txt or from the table, and the marks of one column.
+//! Blocks and marks carry checksums and are checked when they are read; here only what says what they are must be good: the
+//! columns, from columns.txt or from the table. Marks that are lost are found again ([`rebuild`]).
 
 use super::marks::{GRANULARITY_DEFAULT, has_rows, load, marks_file};
 use super::open::{
-    COUNT_FILE, Columns, Read, find_format, open_compact, refuse_foreign, refuse_unbacked,
-    sort_columns,
+    COUNT_FILE, Columns, CompactShape, Read, compact_marks, find_format, is_serialization_lost,
+    open_compact, refuse_foreign, refuse_unbacked, sort_columns,
 };
+use super::rebuild;
 use super::{
-    COMPACT_FILE, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn, file_hash,
+    COMPACT_FILE, CompactLayout, OpenOptions, Part, PartFiles, StoredColumn, UnreadableColumn,
+    file_hash,
 };
 use crate::column::{Layout, streams};
 use crate::manifest::columns::{self, COLUMNS_FILE, ColumnLine};
 use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, parse_count};
-use crate::mark::{Granules, MarkFormat, total};
+use crate::mark::{Granules, MarkFormat, Marks, total};
 use crate::name::escape;
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,16 +49,16 @@ pub(super) fn open(
     let format = find_format(&files)?;
     let mut columns = sort_columns(&files, lines, format)?;
     let stated = count(&files);
-    let (granules, compact) = if format.is_compact() {
-        let (granules, compact) = open_compact(&files, format, &columns, None)?;
-        (granules, Some(compact))
+    let opened = if format.is_compact() {
+        open_as_compact(&files, format, &mut columns, stated, options)?
     } else {
-        (open_wide(&files, format, &mut columns, stated, options)?, None)
+        open_wide(&files, format, &mut columns, stated, options)?
     };
+    let Opened { granules, compact, marks, rebuilt } = opened;
     let rows = granules.total();
     refuse_unbacked(&files, rows)?;
     let values = BTreeMap::new();
-    let read = Read { name, rows, columns, values, format, granules, compact };
+    let read = Read { name, rows, columns, values, format, granules, compact, marks, rebuilt };
     Ok(read.part(files, &columns_file))
 }
 
@@ -179,19 +181,66 @@ fn count(files: &PartFiles) -> Result<u64, PartError> {
     parse_count(&files.path_of(COUNT_FILE), &bytes)
 }
 
-/// Sorts out the columns without files, and takes the granules from the first marks that are good.
+/// Where the values of a part are.
+#[derive(Default)]
+struct Opened {
+    granules: Granules,
+    compact: Option<CompactLayout>,
+    marks: HashMap<String, Arc<Marks>>,
+    rebuilt: Vec<String>,
+}
+
+/// By the marks of a compact part, or by reading all of it where they are lost.
+fn open_as_compact(
+    files: &PartFiles,
+    format: MarkFormat,
+    columns: &mut Columns,
+    stated: Result<u64, PartError>,
+    options: &OpenOptions,
+) -> Result<Opened, PartError> {
+    let error = match open_compact(files, format, columns, None) {
+        Ok((granules, compact)) => {
+            if compact.substreams.is_none() && is_serialization_lost(files) {
+                try_layouts(files, columns, &compact.marks, &granules);
+            }
+            return Ok(Opened { granules, compact: Some(compact), ..Opened::default() });
+        }
+        Err(error) => error,
+    };
+    let shape = CompactShape::of(files, format, columns)?;
+    let (Ok(rows), Some(all)) = (stated, columns.all()) else { return Err(error) };
+    let known = rebuild::Known {
+        columns: all,
+        substreams: shape.substreams.as_deref(),
+        rows,
+        granularity: options.index_granularity.unwrap_or(GRANULARITY_DEFAULT),
+    };
+    let name = compact_marks(format);
+    let marks = rebuild::compact(files, &known).map_err(|why| {
+        let reason = format!("{error}, and what data.bin holds does not say where: {why}");
+        PartError::malformed(files.place(&name), reason)
+    })?;
+    let granules = Granules::adaptive(&files.path_of(&name), &marks.rows, rows)?;
+    let (compact, rebuilt) = (Some(shape.with(marks)), vec![name]);
+    Ok(Opened { granules, compact, rebuilt, ..Opened::default() })
+}
+
+/// Sorts out the columns without files, and takes the granules from the first marks that are good. The marks of others are found
+/// again where they are lost.
 fn open_wide(
     files: &PartFiles,
     format: MarkFormat,
     columns: &mut Columns,
     stated: Result<u64, PartError>,
     options: &OpenOptions,
-) -> Result<Granules, PartError> {
+) -> Result<Opened, PartError> {
     let mut found: Option<Granules> = None;
     let mut first_error = None;
+    let mut faults = Vec::new();
+    let stated = stated.ok().or_else(|| rebuild::count(files, &columns.stored));
     for column in std::mem::take(&mut columns.stored) {
-        let granules = granules_of(files, format, &column, stated.as_ref().ok().copied(), options);
-        let reason = match (granules, &found) {
+        let granules = granules_of(files, format, &column, stated, options);
+        let fault = match (granules, &found) {
             (Ok(granules), None) => {
                 found = Some(granules);
                 None
@@ -204,31 +253,92 @@ fn open_wide(
                 Some(reason)
             }
         };
-        match reason {
+        columns.stored.push(column);
+        faults.push(fault);
+    }
+    let granules = match (found, first_error) {
+        (Some(found), _) => found,
+        (None, Some(error)) => supposed(files, stated, options).ok_or(error)?,
+        (None, None) => {
+            let place = Place::file(&files.path);
+            return Err(PartError::malformed(place, "none of its columns can be read"));
+        }
+    };
+    let mut opened = Opened { granules, ..Opened::default() };
+    for (column, fault) in std::mem::take(&mut columns.stored).into_iter().zip(faults) {
+        match fault.and_then(|fault| opened.rebuild(files, format, &column, fault).err()) {
             None => columns.stored.push(column),
-            Some(reason) => columns.unreadable.push(UnreadableColumn {
-                name: column.column.name,
-                type_text: column.column.data_type.to_string(),
-                reason,
-            }),
+            Some(reason) => columns.unreadable.push(unreadable(&column, reason)),
         }
     }
-    let found = found.ok_or_else(|| {
-        first_error.unwrap_or_else(|| {
-            PartError::malformed(Place::file(&files.path), "none of its columns can be read")
-        })
-    })?;
-    let known = stated.ok();
-    if let Some(reason) = mask_fault(files, format, columns, &found, known, options)
+    if let Some(fault) = mask_fault(files, format, columns, &opened.granules, stated, options)
         && let Some(mask) = columns.row_exists.take()
     {
-        columns.unreadable.push(UnreadableColumn {
-            name: mask.column.name,
-            type_text: mask.column.data_type.to_string(),
-            reason: format!("{reason}; rows that a lightweight delete hid are back"),
-        });
+        match opened.rebuild(files, format, &mask, fault) {
+            Ok(()) => columns.row_exists = Some(mask),
+            Err(reason) => {
+                let reason = format!("{reason}; rows that a lightweight delete hid are back");
+                columns.unreadable.push(unreadable(&mask, reason));
+            }
+        }
     }
-    Ok(found)
+    Ok(opened)
+}
+
+/// Finds out how the columns of a compact part are laid out of which only the values say it.
+fn try_layouts(files: &PartFiles, columns: &mut Columns, marks: &Marks, granules: &Granules) {
+    for column in std::mem::take(&mut columns.stored) {
+        if let Some(column) = rebuild::layout(files, &column, marks, granules) {
+            columns.stored.push(column);
+        } else {
+            // As another layout, its bytes might be other values.
+            let reason = "serialization.json is lost, and its values do not say how they lie";
+            columns.unreadable.push(unreadable(&column, reason.to_owned()));
+        }
+    }
+}
+
+fn unreadable(column: &StoredColumn, reason: String) -> UnreadableColumn {
+    let Column { name, data_type } = &column.column;
+    UnreadableColumn { name: name.clone(), type_text: data_type.to_string(), reason }
+}
+
+/// The granules of a part of which no column has marks any more: streams are read from their starts, so that only their sum
+/// must be right.
+fn supposed(files: &PartFiles, stated: Option<u64>, options: &OpenOptions) -> Option<Granules> {
+    let rows = stated?;
+    let granularity = options.index_granularity.unwrap_or(GRANULARITY_DEFAULT).max(1);
+    let records = usize::try_from(rows.div_ceil(granularity)).ok()?;
+    refuse_unbacked(files, rows).ok()?;
+    Granules::fixed(&files.path, records, granularity, rows).ok()
+}
+
+impl Opened {
+    /// Finds the marks of a column again; the fault if that cannot be.
+    fn rebuild(
+        &mut self,
+        files: &PartFiles,
+        format: MarkFormat,
+        column: &StoredColumn,
+        fault: String,
+    ) -> Result<(), String> {
+        let stems = column.streams.iter().map(|stream| files.stem(&stream.name.0));
+        let stems: Vec<String> = stems.collect();
+        if !stems.iter().all(|stem| files.has(&format!("{stem}.bin"))) {
+            return Err(fault);
+        }
+        let marks = rebuild::wide(files, column, &self.granules);
+        let marks =
+            marks.map_err(|why| format!("{fault}, and its streams do not say where: {why}"))?;
+        for (stem, marks) in marks {
+            let name = marks_file(&stem, format);
+            if load(files, &name, format, 1).is_err() && !self.rebuilt.contains(&name) {
+                self.rebuilt.push(name);
+            }
+            self.marks.insert(stem, Arc::new(marks));
+        }
+        Ok(())
+    }
 }
 
 /// Why the mask of deleted rows cannot be read at all. Without this, every row would be lost with it.

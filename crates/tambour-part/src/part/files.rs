@@ -207,9 +207,24 @@ impl PartFiles {
         let names: Vec<String> =
             small.map(|(name, _)| name.clone()).filter(|name| self.has(name)).collect();
         let agreeing = names.iter().filter(|name| self.read(name, SMALL_BYTES).is_ok()).count();
-        if 2 * agreeing < names.len() {
+        if 2 * agreeing < names.len() || names.len() - agreeing > 1 && self.are_others_sound() {
             self.sums = None;
         }
+    }
+
+    /// True if most files of blocks are others than `checksums.txt` says, and yet each of their blocks is sound: one may be another part's,
+    /// but hardly all of them.
+    fn are_others_sound(&self) -> bool {
+        let (mut same, mut others) = (0, 0);
+        let names = self.sums.iter().flat_map(|sums| sums.files.keys());
+        for name in names.filter(|name| name.ends_with(BLOCKS_SUFFIX) && self.has(name)) {
+            if self.check_whole(name).is_ok() {
+                same += 1;
+            } else if self.check_same(name).is_err() {
+                others += 1;
+            }
+        }
+        others > 1 && others > same
     }
 
     /// Forgets a `checksums.txt` that is known to be another part's.

@@ -8,6 +8,15 @@ use crate::name::hashed;
 use crate::types::DataType;
 use std::collections::HashSet;
 
+/// The layouts that a column may have, the plain one first.
+pub(super) fn all(plain: &Layout) -> impl Iterator<Item = Layout> {
+    (0..8_u8).map(|bits| {
+        let (sparse, sizes, nested) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
+        let string_sizes_nested = sizes && nested;
+        Layout { sparse, string_sizes: sizes, string_sizes_nested, ..plain.clone() }
+    })
+}
+
 /// Names of streams that a part shows.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
@@ -30,14 +39,7 @@ impl Shown {
     /// The layout with the most streams, all of which are there.
     pub(super) fn layout(&self, name: &str, data_type: &DataType, plain: Layout) -> Layout {
         let mut best: Option<(usize, Layout)> = None;
-        for bits in 0..8_u8 {
-            let (sparse, sizes, nested) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
-            let layout = Layout {
-                sparse,
-                string_sizes: sizes,
-                string_sizes_nested: sizes && nested,
-                ..plain.clone()
-            };
+        for layout in all(&plain) {
             let wanted = streams(name, data_type, &layout);
             let is_there =
                 |stream: &str| self.names.contains(stream) || self.names.contains(&hashed(stream));

@@ -107,7 +107,7 @@ pub(super) fn fixed_granules(
 }
 
 /// A stream that has the same number of bytes for every row, and that number.
-fn measurable(column: &StoredColumn) -> Option<(String, u64)> {
+pub(super) fn measurable(column: &StoredColumn) -> Option<(String, u64)> {
     if column.layout.sparse || !column.layout.elements.is_empty() {
         return None;
     }

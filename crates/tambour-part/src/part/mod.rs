@@ -8,6 +8,7 @@ mod layouts;
 mod marks;
 mod mend;
 mod open;
+mod rebuild;
 mod sizes;
 mod skip;
 mod view;
@@ -25,7 +26,7 @@ use arrow_array::ArrayRef;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tambour_storage::{Lock, Storage};
 
 pub use crate::budget::BATCH_BYTES_MAX;
@@ -130,6 +131,8 @@ pub struct Part {
     pub(crate) compact: Option<CompactLayout>,
     /// Marks of streams that were read so far, by stem.
     marks: Mutex<HashMap<String, Arc<Marks>>>,
+    /// Files of marks in the place of which others were found.
+    rebuilt: Vec<String>,
     /// `partition.dat` and `minmax_*.idx`.
     values: BTreeMap<String, Vec<u8>>,
     index: Mutex<Option<LoadedIndex>>,
@@ -177,7 +180,8 @@ impl Part {
             format: self.format,
             granules: self.granules.clone(),
             compact: self.compact.clone(),
-            marks: Mutex::default(),
+            marks: Mutex::new(self.found_marks()),
+            rebuilt: self.rebuilt.clone(),
             values: self.values.clone(),
             index: Mutex::default(),
             sizes: self.sizes.clone(),
@@ -220,6 +224,10 @@ impl Part {
     pub fn has_deleted_rows(&self) -> bool {
         self.row_exists.is_some()
     }
+    /// True if the names of its columns stand in the names of its files or streams, too; false if only columns.txt says them.
+    pub fn has_names(&self) -> bool {
+        self.compact.as_ref().is_none_or(|compact| compact.substreams.is_some())
+    }
     /// The readable columns, in the order of columns.txt, or as its table sees them ([`Part::seen_as`]). ClickHouse's own
     /// (`_row_exists`, `_block_number`, `_block_offset`) are not among them.
     pub fn columns(&self) -> &[Column] {
@@ -232,6 +240,17 @@ impl Part {
     /// Of a damaged part, the bits that were put right in the files that were read so far, each with the name of its file.
     pub fn mends(&self) -> Vec<(String, Mend)> {
         self.files.mends()
+    }
+    /// Of a damaged part, the files of marks that were lost and found again by reading the streams.
+    pub fn rebuilt_marks(&self) -> &[String] {
+        &self.rebuilt
+    }
+    /// Marks that no file has.
+    fn found_marks(&self) -> HashMap<String, Arc<Marks>> {
+        if self.rebuilt.is_empty() {
+            return HashMap::new();
+        }
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
     /// Rows of each granule (the final mark is dropped).
     pub fn granules(&self) -> &[u64] {

@@ -12,7 +12,7 @@ use crate::manifest::guard::{GUARD_BYTES_MAX, GUARD_FILE, Guard, files_hash};
 use crate::manifest::serialization::{SERIALIZATION_FILE, Serialization};
 use crate::manifest::substreams::{self, SUBSTREAMS_FILE};
 use crate::manifest::{COUNT_BYTES_MAX, TEXT_BYTES_MAX, VALUES_BYTES_MAX, parse_count};
-use crate::mark::{FORMATS, Granules, MarkFormat, MarkShape, total};
+use crate::mark::{FORMATS, Granules, MarkFormat, MarkShape, Marks, total};
 use crate::partition::{self, PARTITION_FILE};
 use crate::types::{Column, DataType};
 use crate::{PartError, Place};
@@ -44,6 +44,8 @@ pub(super) struct Columns {
     pub(super) stored: Vec<StoredColumn>,
     pub(super) row_exists: Option<StoredColumn>,
     pub(super) unreadable: Vec<UnreadableColumn>,
+    /// ClickHouse's own, but for the mask.
+    hidden: Vec<StoredColumn>,
     /// Names of all, in the order of columns.txt.
     names: Vec<String>,
 }
@@ -52,6 +54,13 @@ impl Columns {
     /// All whose streams are known.
     fn known(&self) -> impl Iterator<Item = &StoredColumn> {
         self.stored.iter().chain(&self.row_exists)
+    }
+
+    /// All there are, in the order of columns.txt; `None` if something is not known of one.
+    pub(super) fn all(&self) -> Option<Vec<&StoredColumn>> {
+        let mut all: Vec<&StoredColumn> = self.known().chain(&self.hidden).collect();
+        all.sort_unstable_by_key(|stored| stored.position);
+        (all.len() == self.names.len()).then_some(all)
     }
 }
 
@@ -92,7 +101,8 @@ pub(super) fn open(
         let stated = options.index_granularity.or(guard.map(|guard| guard.index_granularity));
         (open_wide(&files, format, &columns, rows, stated)?, None)
     };
-    let read = Read { name, rows, columns, values, format, granules, compact };
+    let (marks, rebuilt) = (HashMap::new(), Vec::new());
+    let read = Read { name, rows, columns, values, format, granules, compact, marks, rebuilt };
     Ok(read.part(files, &columns_file))
 }
 
@@ -105,12 +115,16 @@ pub(super) struct Read {
     pub(super) format: MarkFormat,
     pub(super) granules: Granules,
     pub(super) compact: Option<CompactLayout>,
+    /// Marks that were found again, by the stems of their streams.
+    pub(super) marks: HashMap<String, Arc<Marks>>,
+    /// The files in the place of which they are.
+    pub(super) rebuilt: Vec<String>,
 }
 
 impl Read {
     /// The part.
     pub(super) fn part(self, files: PartFiles, columns_file: &[u8]) -> Part {
-        let Self { name, rows, columns, values, format, granules, compact } = self;
+        let Self { name, rows, columns, values, format, granules, compact, marks, rebuilt } = self;
         Part {
             content_hash: files.content_hash(columns_file),
             files,
@@ -123,7 +137,8 @@ impl Read {
             format,
             granules,
             compact,
-            marks: Mutex::new(HashMap::new()),
+            marks: Mutex::new(marks),
+            rebuilt,
             values,
             index: Mutex::new(None),
             sizes: OnceLock::new(),
@@ -209,7 +224,7 @@ pub(super) fn find_format(files: &PartFiles) -> Result<MarkFormat, PartError> {
             })
     };
     let mut found = FORMATS.into_iter().filter(present);
-    let Some(format) = found.next() else {
+    let Some(format) = found.next().or_else(|| lost_format(files)) else {
         return Err(PartError::malformed(Place::file(&files.path), "it has no mark files"));
     };
     if let Some(other) = found.next() {
@@ -219,8 +234,47 @@ pub(super) fn find_format(files: &PartFiles) -> Result<MarkFormat, PartError> {
     Ok(format)
 }
 
-fn compact_marks(format: MarkFormat) -> String {
+/// The form of marks of a damaged part that has none any more, as checksums.txt says, or that of today's servers.
+fn lost_format(files: &PartFiles) -> Option<MarkFormat> {
+    if !files.damaged {
+        return None;
+    }
+    let is_compact = files.has(COMPACT_FILE);
+    let is_listed = |format: &&MarkFormat| {
+        let is_its = |name: &String| {
+            !name.starts_with(SKIP_INDEX_PREFIX)
+                && name.rsplit_once('.').is_some_and(|(_, e)| e == format.extension)
+        };
+        format.is_compact() == is_compact
+            && files.sums.iter().flat_map(|sums| sums.files.keys()).any(is_its)
+    };
+    let shape = match (is_compact, files.has(SUBSTREAMS_FILE)) {
+        (true, true) => MarkShape::PerSubstream,
+        (true, false) => MarkShape::PerColumn,
+        (false, _) => MarkShape::Adaptive,
+    };
+    let listed = FORMATS.iter().find(is_listed);
+    listed.or_else(|| FORMATS.iter().find(|format| format.shape == shape)).copied()
+}
+
+pub(super) fn compact_marks(format: MarkFormat) -> String {
     format!("data.{}", format.extension)
+}
+
+fn read_serialization(files: &PartFiles) -> Result<Serialization, PartError> {
+    if !files.has(SERIALIZATION_FILE) {
+        return Ok(Serialization::default());
+    }
+    let bytes = files.read(SERIALIZATION_FILE, TEXT_BYTES_MAX)?;
+    Serialization::parse(&files.path_of(SERIALIZATION_FILE), &bytes)
+}
+
+/// True if nothing says how the columns of a damaged part are laid out. A part in which all of them are plain has no file that says it.
+pub(super) fn is_serialization_lost(files: &PartFiles) -> bool {
+    if files.has(SERIALIZATION_FILE) {
+        return read_serialization(files).is_err();
+    }
+    files.sums.is_none() || files.sum(SERIALIZATION_FILE).is_some()
 }
 
 /// Parses types and layouts; a column that is not understood does not hinder the others.
@@ -229,12 +283,7 @@ pub(super) fn sort_columns(
     lines: Vec<ColumnLine>,
     format: MarkFormat,
 ) -> Result<Columns, PartError> {
-    let read = if files.has(SERIALIZATION_FILE) {
-        let bytes = files.read(SERIALIZATION_FILE, TEXT_BYTES_MAX);
-        bytes.and_then(|it| Serialization::parse(&files.path_of(SERIALIZATION_FILE), &it))
-    } else {
-        Ok(Serialization::default())
-    };
+    let read = read_serialization(files);
     // What is lost of a damaged part shows in the names of its streams.
     let is_lost = files.damaged && (read.is_err() || !files.has(SERIALIZATION_FILE));
     let serialization = if is_lost { Serialization::default() } else { read? };
@@ -281,7 +330,9 @@ pub(super) fn sort_columns(
                 return Err(PartError::malformed(place, "the mask is not a UInt8"));
             }
             columns.row_exists = Some(stored);
-        } else if !SYSTEM_COLUMNS.contains(&stored.column.name.as_str()) {
+        } else if SYSTEM_COLUMNS.contains(&stored.column.name.as_str()) {
+            columns.hidden.push(stored);
+        } else {
             columns.stored.push(stored);
         }
     }
@@ -358,8 +409,37 @@ pub(super) fn open_compact(
     columns: &Columns,
     rows: Option<u64>,
 ) -> Result<(Granules, CompactLayout), PartError> {
-    files.require(COMPACT_FILE)?;
-    let (bases, width, substreams) = if format.shape == MarkShape::PerSubstream {
+    let shape = CompactShape::of(files, format, columns)?;
+    let name = compact_marks(format);
+    let marks = load(files, &name, format, shape.width)?;
+    let rows = rows.unwrap_or_else(|| total(&marks.rows));
+    let granules = Granules::adaptive(&files.path_of(&name), &marks.rows, rows)?;
+    let compact = shape.with(marks);
+    check_compact(files, &name, &compact, &granules, files.reachable_length(COMPACT_FILE))?;
+    Ok((granules, compact))
+}
+
+/// What the records of a compact part's marks are of.
+pub(super) struct CompactShape {
+    /// First mark of each column.
+    bases: Vec<usize>,
+    /// Marks of a record.
+    width: usize,
+    /// The substreams of each column, if marks are per substream.
+    pub(super) substreams: Option<Vec<Vec<String>>>,
+}
+
+impl CompactShape {
+    pub(super) fn of(
+        files: &PartFiles,
+        format: MarkFormat,
+        columns: &Columns,
+    ) -> Result<Self, PartError> {
+        files.require(COMPACT_FILE)?;
+        if format.shape != MarkShape::PerSubstream {
+            let width = columns.names.len();
+            return Ok(Self { bases: (0..width).collect(), width, substreams: None });
+        }
         let substreams = match read_substreams(files, columns) {
             Err(_) if files.damaged && columns.unreadable.is_empty() => computed(columns),
             read => read?,
@@ -370,17 +450,13 @@ pub(super) fn open_compact(
             bases.push(width);
             width += streams.len();
         }
-        (bases, width, Some(substreams))
-    } else {
-        ((0..columns.names.len()).collect(), columns.names.len(), None)
-    };
-    let name = compact_marks(format);
-    let marks = load(files, &name, format, width)?;
-    let rows = rows.unwrap_or_else(|| total(&marks.rows));
-    let granules = Granules::adaptive(&files.path_of(&name), &marks.rows, rows)?;
-    let compact = CompactLayout { marks, bases, substreams };
-    check_compact(files, &name, &compact, &granules, files.reachable_length(COMPACT_FILE))?;
-    Ok((granules, compact))
+        Ok(Self { bases, width, substreams: Some(substreams) })
+    }
+
+    /// The layout with these marks.
+    pub(super) fn with(self, marks: Marks) -> CompactLayout {
+        CompactLayout { marks, bases: self.bases, substreams: self.substreams }
+    }
 }
 
 /// The substreams that the types of all columns have.

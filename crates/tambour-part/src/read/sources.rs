@@ -190,7 +190,7 @@ impl CompactSources {
     }
 
     /// Checks that each stream of the column that was read was read up to where the next one starts: a type that takes more bytes
-    /// than the column has would go on in those of its neighbour.
+    /// than the column has would go on in those of its neighbour, and one that takes fewer is not the column's.
     pub(super) fn leave(&mut self) -> Result<(), PartError> {
         let Some(current) = self.current.take() else { return Ok(()) };
         self.left.resize(self.left.len().max(current + 1), None);
@@ -200,21 +200,12 @@ impl CompactSources {
             let start = self.start(number)?;
             let next = self.next_start(number, start);
             let is_block_end = end.offset == 0 && next.offset > 0 && next.block < end.block;
-            if end == next || end == start || is_block_end {
-                continue;
-            }
-            // Without marks of substreams, a reader may have wanted the first of them alone.
-            let is_beyond = (end.block, end.offset) > (next.block, next.offset);
-            if is_beyond || self.has_substreams() {
+            if end != next && end != start && !is_block_end {
                 let reason = format!("granule {} does not end where its marks say", self.granule);
                 return Err(self.reader.corrupt(&reason));
             }
         }
         Ok(())
-    }
-
-    fn has_substreams(&self) -> bool {
-        self.part.compact.as_ref().is_some_and(|compact| compact.substreams.is_some())
     }
 
     /// Where the first stream after this one starts that has bytes: in this granule, in the next one, or at the end of the file.

@@ -19,6 +19,8 @@ mod listed;
 #[cfg(test)]
 mod open;
 #[cfg(test)]
+mod rebuilt;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod write;
