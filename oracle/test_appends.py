@@ -105,7 +105,7 @@ def struct(**elements):
     return pyarrow.struct([pyarrow.field(name, kind) for name, kind in elements.items()])
 
 
-INT, FLOAT, TEXT = pyarrow.int64(), pyarrow.float64(), pyarrow.string()
+INT, FLOAT, TEXT, NOTHING = pyarrow.int64(), pyarrow.float64(), pyarrow.string(), pyarrow.null()
 # Values of two files with their types, and the type of both.
 PAIRS = [
     ([[1, 2]], pyarrow.list_(INT), [[1, None]], pyarrow.list_(INT), "Array(Nullable(Int64))"),
@@ -115,6 +115,12 @@ PAIRS = [
     ([[{"x": 1}]], pyarrow.list_(struct(x=INT)), [[{"x": 1.5, "s": "t"}, None]], pyarrow.list_(struct(x=FLOAT, s=TEXT)),
      "Array(Tuple(x Nullable(Float64), s Nullable(String)))"),
     ([[("a", [1])]], pyarrow.map_(TEXT, pyarrow.list_(INT)), [[("b", [None, 1.5])]], pyarrow.map_(TEXT, pyarrow.list_(FLOAT)), "Map(String, Array(Nullable(Float64)))"),
+    ([[1, 2]], pyarrow.list_(INT), [[], []], pyarrow.list_(NOTHING), "Array(Int64)"),
+    ([[1, 2]], pyarrow.list_(INT), [[None], []], pyarrow.list_(NOTHING), "Array(Nullable(Int64))"),
+    ([[1, 2]], pyarrow.list_(INT), [None, None], NOTHING, "Array(Int64)"),
+    ([1, 2], INT, [None], NOTHING, "Nullable(Int64)"),
+    ([{"x": 1}], struct(x=INT), [{"x": None}], struct(x=NOTHING), "Tuple(x Nullable(Int64))"),
+    ([[("a", [1])]], pyarrow.map_(TEXT, pyarrow.list_(INT)), [[("b", [])]], pyarrow.map_(TEXT, pyarrow.list_(NOTHING)), "Map(String, Array(Int64))"),
     ([{"x": 1}], struct(x=INT), [{"p": 2}], struct(p=INT), "Tuple(x Nullable(Int64), p Nullable(Int64))"),
 ]
 

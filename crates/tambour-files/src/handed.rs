@@ -22,6 +22,7 @@ use crate::columnar::facts::Facts;
 use crate::columnar::fit::missing;
 use crate::columnar::{Target, ipc};
 use crate::infer::Reading;
+use crate::infer::unify::settled;
 use arrow_array::RecordBatch;
 use arrow_array::timezone::Tz;
 use arrow_schema::{DataType as Arrow, Field, Schema, SchemaRef};
@@ -66,7 +67,8 @@ impl Survey {
         let fields: Vec<Field> = fields.map(|(field, facts)| facts.stated_field(field)).collect();
         let schema = Arc::new(Schema::new(fields));
         let columns = ipc::columns(Path::new(NAME), &schema, &self.facts)?;
-        Ok(columns.into_iter().map(|(name, data_type)| Column { name, data_type }).collect())
+        let column = |(name, data_type)| Column { name, data_type: settled(data_type) };
+        Ok(columns.into_iter().map(column).collect())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::columnar::fit::under;
 use crate::infer::evidence::{DATE_DAYS, Distinct};
+use crate::infer::unify::NOTHING;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampSecondType};
 use arrow_array::{Array, ArrayRef, StringArray};
@@ -143,15 +144,50 @@ impl Facts {
         field.clone().with_data_type(data_type).with_nullable(is_nullable)
     }
 
-    /// The type that a table's column would have.
+    /// The type that was found, with [`NOTHING`] in the place of what has no type in the file: other files may say what it is.
+    fn untyped(&self, found: DataType, arrow: &Arrow) -> DataType {
+        use DataType as T;
+        let child = |at: usize, found: T, arrow: &Arrow| match self.children.get(at) {
+            Some(child) => child.untyped(found, arrow),
+            None => Self::default().untyped(found, arrow),
+        };
+        match (found, arrow) {
+            (_, Arrow::Null) => {
+                let nothing = T::Foreign(NOTHING.to_owned());
+                if self.nulls { T::Nullable(Box::new(nothing)) } else { nothing }
+            }
+            (
+                T::Array(item),
+                Arrow::List(field) | Arrow::LargeList(field) | Arrow::FixedSizeList(field, _),
+            ) => T::Array(Box::new(child(0, *item, field.data_type()))),
+            (T::Tuple(elements), Arrow::Struct(fields)) => {
+                let pairs = elements.into_iter().zip(fields).enumerate();
+                let element = |(at, ((name, inner), field)): (usize, ((_, T), &Arc<Field>))| {
+                    (name, child(at, inner, field.data_type()))
+                };
+                T::Tuple(pairs.map(element).collect())
+            }
+            (T::Map(key, value), Arrow::Map(entries, _)) => match entries.data_type() {
+                Arrow::Struct(fields) if fields.len() == 2 => {
+                    T::Map(key, Box::new(child(1, *value, fields[1].data_type())))
+                }
+                _ => T::Map(key, value),
+            },
+            (found, _) => found,
+        }
+    }
+
+    /// The type that a table's column would have, with [`NOTHING`] where the file does not say it.
     pub(crate) fn decide(&self, field: &Field) -> Result<DataType, PartError> {
         if field.metadata().contains_key(TYPE_KEY) {
             return DataType::from_field(field);
         }
         let refined = self.refined(field);
         match field.data_type() {
-            // ClickHouse has no type without values, and none (that all versions know) for a time of day.
-            Arrow::Null => return Ok(DataType::String.made_nullable()),
+            Arrow::Null => {
+                return Ok(DataType::Nullable(Box::new(DataType::Foreign(NOTHING.to_owned()))));
+            }
+            // ClickHouse has none (that all versions know) for a time of day.
             Arrow::Time32(_) | Arrow::Time64(_) => {
                 return Ok(if self.nulls {
                     DataType::String.made_nullable()
@@ -174,7 +210,7 @@ impl Facts {
                 let zone = zone.clone();
                 self.date_time(named, zone)
             }
-            _ => named,
+            _ => self.untyped(named, field.data_type()),
         };
         Ok(decided)
     }

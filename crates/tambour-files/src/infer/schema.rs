@@ -3,7 +3,7 @@
 use super::Reading;
 use super::evidence::{Decision, Evidence};
 use super::tree::{self, Wish};
-use super::unify::{absent, unify};
+use super::unify::{absent, settled, unify};
 use std::collections::{BTreeSet, HashMap};
 use tambour_function::value::time::DateOrder;
 use tambour_part::DataType;
@@ -106,7 +106,7 @@ impl Sheet {
             fields.iter().chain(&json).map(|decision| &decision.data_type).chain(&entry.typed);
         let Some(first) = types.next().cloned() else { return text() };
         let common = types.try_fold(first, |one, other| unify(&one, other));
-        let Some(common) = common else { return text() };
+        let Some(common) = common.map(settled) else { return text() };
         Decision {
             data_type: if is_absent { absent(common) } else { common },
             order: fields.as_ref().map_or(DateOrder::Iso, |decision| decision.order),
@@ -134,6 +134,7 @@ impl Sheet {
         for data_type in &entry.typed {
             joined = unify(&joined, data_type)?;
         }
+        let joined = settled(joined);
         Some(if self.is_absent(name, entry) { absent(joined) } else { joined })
     }
 
