@@ -289,7 +289,7 @@ pub enum TableError {
     },
     /// Another process has changed the definition since the table was opened.
     #[error(
-        "table {table:?}: another process has altered it in the meantime: give the statement again"
+        "table {table:?}: another process has altered it in the meantime: try again"
     )]
     Altered {
         /// The table's directory.

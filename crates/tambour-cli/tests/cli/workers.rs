@@ -199,6 +199,13 @@ fn workers_verify_and_import_as_one_process_does() {
     let again = ["import", "0.csv", "--into", "there", "--append", "--workers", &list];
     sandbox.run(&again).expect(0).says(&["has had the same rows before"]);
     assert_eq!(rows("there").lines().count(), 180_000);
+    // What would widen a column without workers is told with them.
+    let first = std::fs::read_to_string(sandbox.path().join("0.csv")).unwrap();
+    let header = first.lines().next().unwrap();
+    let row = vec!["some text"; header.split(',').count()].join(",");
+    std::fs::write(sandbox.path().join("other.csv"), format!("{header}\n{row}\n")).unwrap();
+    let other = ["import", "other.csv", "--into", "there", "--append", "--workers", &list];
+    sandbox.run(&other).expect(1).says(&["workers change no types", "without workers"]);
 }
 
 #[test]

@@ -149,10 +149,21 @@ fn import(share: &Share, root: &Root) -> Result<String, String> {
     options.memory_bytes = share.memory_bytes;
     options.threads = 1;
     let go_on = &mut |_: crate::ImportEvent<'_>| ControlFlow::Continue(());
-    let summary = import_with(&files, &table, &options, go_on).map_err(|error| chained(&error))?;
+    let summary = import_with(&files, &table, &options, go_on).map_err(|error| refusal(&error))?;
     let (bytes_read, written) = (summary.bytes_read, summary.written);
     let InsertSummary { rows, uncompressed, .. } = written;
     answer(&Imported { table, bytes_read, rows, uncompressed })
+}
+
+/// Why files were not imported. A table that rows do not fit is widened where all of them are seen, which no worker does.
+fn refusal(error: &Error) -> String {
+    let is_misfit = matches!(error, Error::File(reason) if reason.misfit().is_some());
+    let way = if is_misfit {
+        "; workers change no types: import without workers, or give a definition that has room for it"
+    } else {
+        ""
+    };
+    chained(error) + way
 }
 
 /// A name that no table in a directory has. The directory belongs to one operation: names are taken by making them.
