@@ -152,6 +152,8 @@ pub(crate) fn oracle_in_full() -> Outcome {
         ("VARIANTS", "20000"),
         ("TREES", "20000"),
         ("TAMBOUR_ZONES", "all"),
+        ("TAMBOUR_HARMS", "2"),
+        ("TAMBOUR_FLIPS", "20"),
     ];
     // One test of these takes an hour.
     let words = [&ORACLE[..], &["-o", "faulthandler_timeout=0"]].concat();
