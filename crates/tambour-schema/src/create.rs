@@ -234,7 +234,13 @@ pub(super) fn column_of(
     }
     clauses.clauses.aggregate = aggregate_of(type_text);
     let mut columns = Vec::new();
-    for (suffix, text) in expand(name, type_text)? {
+    // What a server has taken apart, it keeps as several columns.
+    let expanded = if cursor.is_kept() {
+        vec![(String::new(), type_text.to_owned())]
+    } else {
+        expand(name, type_text)?
+    };
+    for (suffix, text) in expanded {
         let cause = |cause| TableError::Type { column: format!("{name}{suffix}"), cause };
         let parsed: Result<DataType, _> = text.parse();
         let mut data_type =

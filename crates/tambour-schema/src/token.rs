@@ -73,6 +73,12 @@ impl<'a> Cursor<'a> {
         Ok(cursor)
     }
 
+    /// True for a statement that a server keeps: its columns are those of the parts.
+    pub fn is_kept(&self) -> bool {
+        let first = self.tokens.first().and_then(|it| self.source.get(it.start..it.end));
+        first.is_some_and(|word| word.eq_ignore_ascii_case("ATTACH"))
+    }
+
     /// The next token from an offset on, after blanks and comments.
     fn scan(&self, offset: usize) -> Result<Option<Token>, TableError> {
         let start = self.skip_blanks(offset)?;

@@ -25,8 +25,8 @@ impl FromStr for DataType {
     }
 }
 
-/// The named elements of `Nested(a T, b U)`; `None` if the text is another type. Nested is not a type of a column here:
-/// a table declares it and has one `Array` column per element (`nest.a`, `nest.b`).
+/// The named elements of `Nested(a T, b U)`; `None` if the text is another type. A table that declares it has one `Array`
+/// column per element (`nest.a`, `nest.b`).
 ///
 /// ```
 /// use tambour_part::types::nested_elements;
@@ -66,6 +66,7 @@ impl Parser<'_> {
             "LowCardinality" => self.low_cardinality(depth),
             "Array" => Ok(DataType::Array(Box::new(self.single(depth)?))),
             "Tuple" => self.tuple(depth),
+            "Nested" => self.nested(depth),
             "Map" => self.map(depth),
             "FixedString" => self.fixed_string(),
             "SimpleAggregateFunction" => self.simple_aggregate(depth),
@@ -136,6 +137,17 @@ impl Parser<'_> {
             return Err(self.error("two elements of the Tuple have the same name"));
         }
         Ok(DataType::Tuple(elements))
+    }
+
+    /// `Nested(a T, b U)` of one column, which a server has with `flatten_nested = 0`: an array of tuples by another name.
+    fn nested(&mut self, depth: usize) -> Result<DataType, PartError> {
+        let tuple = self.tuple(depth)?;
+        let is_named = matches!(&tuple, DataType::Tuple(elements)
+            if elements.iter().all(|(name, _)| name.is_some()));
+        if !is_named {
+            return Err(self.error("every element of Nested needs a name"));
+        }
+        Ok(DataType::Array(Box::new(tuple)))
     }
 
     /// `(T, U)` or `(a T, b U)`.

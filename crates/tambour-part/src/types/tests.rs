@@ -161,7 +161,6 @@ fn types_that_are_not_known_are_named() {
         "AggregateFunction(sum, UInt32)",
         "Time64(3)",
         "Nothing",
-        "Nested(a UInt8)",
         "Array(JSON)",
         "Nullable(Tuple(UInt8))",
         "Tuple()",
@@ -182,6 +181,9 @@ fn nested_is_taken_apart_for_tables() {
     assert_eq!(nested_elements("Array(UInt8)").unwrap(), None);
     assert!(nested_elements("Nested(UInt8)").is_err());
     assert!(nested_elements("Nested(a UInt8) x").is_err());
+    // Below another type it is one column.
+    assert_eq!(parsed("Array(Nested(a UInt8))"), parsed("Array(Array(Tuple(a UInt8)))"));
+    assert!("Array(Nested(UInt8))".parse::<DataType>().is_err());
 }
 
 /// Texts of all kinds of types, with their Arrow types as Arrow prints them.
