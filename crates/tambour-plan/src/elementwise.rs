@@ -28,16 +28,27 @@ fn tuple(elements: Vec<Expr>) -> Expr {
     datafusion::functions::core::r#struct().call(elements)
 }
 
-/// The sum, difference, product or quotient of tuples, or of a tuple and a number.
+/// The sum or difference of tuples, their dot product, or the product or quotient of a tuple and a number.
 pub(super) fn arithmetic(
     left: &Expr,
     operator: Operator,
     right: &Expr,
     schema: &DFSchema,
-    of_elements: impl Fn(&Expr, &Expr) -> Result<Expr>,
+    combined: impl Fn(&Expr, Operator, &Expr) -> Result<Expr>,
 ) -> Result<Option<Expr>> {
     let sides = (elements(left, schema)?, elements(right, schema)?);
+    let is_null = |side: &Expr| matches!(side, Expr::Literal(value, _) if value.is_null());
+    if matches!(sides, (Some(_), None)) && is_null(right)
+        || matches!(sides, (None, Some(_))) && is_null(left)
+    {
+        return Ok(Some(lit(ScalarValue::Null)));
+    }
+    let is_pair = matches!(sides, (Some(_), Some(_)));
+    let of_elements = |left: &Expr, right: &Expr| combined(left, operator, right);
     let made: Vec<Expr> = match sides {
+        (Some(_), Some(_)) if matches!(operator, Operator::Divide | Operator::Modulo) => {
+            return plan_err!("a tuple cannot be divided by a tuple");
+        }
         (Some(a), Some(b)) if a.len() == b.len() => {
             a.iter().zip(&b).map(|(a, b)| of_elements(a, b)).collect::<Result<_>>()?
         }
@@ -54,13 +65,20 @@ pub(super) fn arithmetic(
         {
             return plan_err!("a tuple and another value have no sum");
         }
-        (None, Some(_)) if operator == Operator::Divide => {
+        (None, Some(_)) if matches!(operator, Operator::Divide | Operator::Modulo) => {
             return plan_err!("a number cannot be divided by a tuple");
         }
         (Some(a), None) => a.iter().map(|a| of_elements(a, right)).collect::<Result<_>>()?,
         (None, Some(b)) => b.iter().map(|b| of_elements(left, b)).collect::<Result<_>>()?,
         (None, None) => return Ok(None),
     };
+    if operator == Operator::Multiply && is_pair {
+        let mut products = made.into_iter();
+        let Some(first) = products.next() else { return Ok(None) };
+        return products
+            .try_fold(first, |sum, product| combined(&sum, Operator::Plus, &product))
+            .map(Some);
+    }
     Ok(Some(tuple(made)))
 }
 

@@ -136,12 +136,17 @@ fn planned(mut expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<R
         return joined(expr, schema);
     }
     let Some(operator) = operator(&expr.op) else { return Ok(PlannerResult::Original(expr)) };
-    if is_arithmetic(operator)
+    let of_numbers = |left: &Expr, operator: Operator, right: &Expr| {
+        let planned = if operator == Operator::Modulo {
+            remainder(left, right, schema)?
+        } else {
+            arithmetic(left, operator, right, schema)?
+        };
+        Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
+    };
+    if (is_arithmetic(operator) || operator == Operator::Modulo)
         && let Some(planned) =
-            elementwise::arithmetic(&expr.left, operator, &expr.right, schema, |left, right| {
-                let planned = arithmetic(left, operator, right, schema)?;
-                Ok(planned.unwrap_or_else(|| binary(left.clone(), operator, right.clone())))
-            })?
+            elementwise::arithmetic(&expr.left, operator, &expr.right, schema, of_numbers)?
     {
         return Ok(PlannerResult::Planned(planned));
     }
