@@ -12,6 +12,7 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::common::spawn_buffered;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
@@ -76,12 +77,20 @@ fn undealt(plan: &Arc<dyn ExecutionPlan>, has_few: bool) -> Result<Option<Arc<dy
     let few =
         few.or_else(|| plan.downcast_ref::<GlobalLimitExec>().and_then(GlobalLimitExec::fetch));
     let has_few = has_few || few.is_some_and(|rows| rows <= FEW);
-    let Some(input) = undealt(input, has_few)? else { return Ok(None) };
-    Ok(Some(replace_children_if_necessary(Arc::clone(plan), vec![input])?))
+    let Some(undealt) = undealt(input, has_few)? else { return Ok(None) };
+    let mut children: Vec<_> = plan.children().into_iter().cloned().collect();
+    for child in children.iter_mut().filter(|child| Arc::ptr_eq(child, input)) {
+        *child = Arc::clone(&undealt);
+    }
+    Ok(Some(replace_children_if_necessary(Arc::clone(plan), children)?))
 }
 
-/// The input of an operator that leaves rows in their order.
+/// The input of an operator that leaves rows in their order. A hash join hands on the rows that it looks up one after the
+/// other, if it has gathered the others.
 fn carried(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        return (*join.partition_mode() == PartitionMode::CollectLeft).then(|| join.right());
+    }
     let carries = plan.is::<ProjectionExec>()
         || plan.is::<FilterExec>()
         || plan.is::<UnnestExec>()
