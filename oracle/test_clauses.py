@@ -298,3 +298,98 @@ def test_maps_of_two_arrays(server, tambour):
         assert ours == server.run(statement), statement
     failed = tambour.call("sql", "SELECT CAST(([1, 2], ['a']), 'Map(UInt8, String)')")
     assert b"there are 2 keys and 1 values" in failed.stderr
+
+
+def test_subqueries_of_joins_without_a_name(server, tambour):
+    """With the setting that lets ClickHouse take them; there is none here."""
+    left, right = "(SELECT number AS k, number * 2 AS x FROM numbers(6))", "(SELECT intDiv(number, 2) * 2 AS k, toString(number) AS s FROM numbers(7))"
+    end = "ORDER BY ALL SETTINGS join_use_nulls = 0"
+    statements = [f"SELECT {results} FROM {left} {join} JOIN {right} USING {keys} {end}" for join in ["", "LEFT", "RIGHT", "FULL"] for results, keys in [("k, x, s", "k"), ("*", "(k)"), ("x", "k")]]
+    statements += [f"SELECT k, x, empty(s) FROM {left} ANY LEFT JOIN {right} USING k {end}", f"SELECT k, s FROM {left} ANY RIGHT JOIN {right} USING k {end}"]
+    statements += [
+        f"SELECT a.k, x FROM {left} AS a LEFT SEMI JOIN {right} USING k ORDER BY ALL", f"SELECT x FROM {left} ANTI LEFT JOIN {right} USING k ORDER BY ALL",
+"SELECT x.*, b FROM (SELECT 1 AS a) AS x, (SELECT 2 AS b)",
+        "SELECT value FROM system.one ANY LEFT JOIN (SELECT dummy, dummy AS value FROM system.one) AS r USING dummy GROUP BY value", "SELECT * FROM (SELECT 1 AS a, 2 AS b) JOIN (SELECT 1 AS a, 3 AS b) AS y USING a",
+    ]
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        settings = "," if "SETTINGS" in statement else " SETTINGS"
+        assert ours == server.run(f"{statement}{settings} joined_subquery_requires_alias = 0"), statement
+
+
+JOINED_ARRAYS = [
+    "SELECT s, a, b FROM t ARRAY JOIN a, b", "SELECT s, b FROM t ARRAY JOIN b, a ORDER BY ALL", "SELECT * FROM t ARRAY JOIN a, b ORDER BY ALL", "SELECT s, n.x, n.y FROM t ARRAY JOIN n.x, n.y", "SELECT s, x, n.y FROM t ARRAY JOIN n.x AS x, n.y",
+    "SELECT s, n.x, a FROM t ARRAY JOIN n, a ORDER BY ALL", "SELECT s, a, b FROM t LEFT ARRAY JOIN a, b ORDER BY ALL", "SELECT s, sum(a), sum(n.y) FROM t LEFT ARRAY JOIN a, n.y GROUP BY s ORDER BY s", "SELECT a, i, c FROM t ARRAY JOIN a, arrayEnumerate(a) AS i, arrayMap(v -> v + i, b) AS c",
+    "SELECT s, a, b, x FROM t ARRAY JOIN a, b ARRAY JOIN n.x AS x WHERE a > 1 ORDER BY ALL", "SELECT t.s, a FROM t ARRAY JOIN a, b WHERE b = 20 AND s != 'c'",
+]
+
+
+def test_several_arrays_that_keep_their_names(server, tambour, tmp_path):
+    create = "CREATE TABLE t (s String, a Array(UInt8), b Array(UInt32), n Nested(x UInt16, y Nullable(Int8))) ENGINE = MergeTree ORDER BY s"
+    rows = "INSERT INTO t VALUES ('a', [1, 2], [10, 20], [5, 6], [7, NULL]), ('b', [3], [30], [8], [9]), ('c', [], [], [], [])"
+    server.run("CREATE DATABASE arrays_by_name")
+    for statement in [create, rows]:
+        server.run(statement.replace(" t ", " arrays_by_name.t ", 1))
+        tambour.run("sql", "--database", tmp_path, "--write", statement)
+    for query in JOINED_ARRAYS:
+        query = query.replace(", arrayMap(v -> v + i, b) AS c", ", arrayMap(v -> v + 1, b) AS c")
+        assert tambour.run("sql", "--database", tmp_path, query) == server.run(query.replace("FROM t", "FROM arrays_by_name.t")), query
+    # Nor does the order of rows, or which come first, depend on how many there are.
+    for query in ["SELECT number IN (SELECT number FROM system.numbers LIMIT 1, 3) FROM system.numbers LIMIT 5", "SELECT count(), min(number) FROM (SELECT * FROM system.numbers_mt LIMIT 9)"]:
+        assert tambour.run("sql", query) == server.run(query), query
+
+
+def test_an_asterisk_beside_elements(server, tambour):
+    rows = "(SELECT 1 AS k, [3, 4] AS a, 5 AS z)"
+    statements = [f"SELECT * FROM {rows} ARRAY JOIN {arrays}" for arrays in ["a", "a AS x", "a, [7, 8] AS y", "[1, 2] AS x, a AS y", "arrayMap(v -> v + z, a) AS w"]]
+    statements += [f"SELECT *, x FROM {rows} ARRAY JOIN a AS x", f"SELECT * EXCEPT (k), x FROM {rows} LEFT ARRAY JOIN a AS x", f"SELECT t.*, x FROM {rows} AS t ARRAY JOIN a AS x", f"SELECT * FROM (SELECT *, x + 1 AS y FROM {rows} ARRAY JOIN a AS x)"]
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        assert ours == server.run(statement), statement
+    # There, the asterisk would have the arrays of a table that has another name then.
+    assert b"give the elements another name" in tambour.call("sql", f"SELECT * FROM {rows} ARRAY JOIN a AS a").stderr
+
+
+def test_products_of_tuples(server, tambour):
+    statements = [
+        "SELECT (1, 2) * (3, 4), (1, 2) + (3, 4), (1, 2) - (3, 4), (1, 2) * 2, 2 * (1, 2), (1, 2) / 2, (5, 7) % 2", "SELECT (NULL, 1) * (1, NULL), (1, 1.0, NULL) / NULL, (1, 2) + NULL, (1, NULL) + (1, 2), (1, NULL) * 2",
+        "SELECT (1.5, 2) * (2, 3), (toDecimal32(1.5, 1), 2) * (2, 3), tuple(1, 2, 3) * tuple(2, 3, 4)", "SELECT (number, number + 1) * (number, 2), (number, number + 5) % 3 FROM numbers(4)",
+    ]
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        assert ours == server.run(statement), statement
+    assert tambour.call("sql", "SELECT (6, 4) / (2, 2)").returncode != 0
+
+
+def test_nested_that_is_one_column(server, tambour):
+    """A table with `flatten_nested = 0`: its columns were taken for those that a server makes of others, and read as empty."""
+    server.run("CREATE DATABASE one_column")
+    server.run("SET flatten_nested = 0")
+    for wide in [0, 10_000_000]:
+        name = f"t{wide}"
+        server.run(f"CREATE TABLE one_column.{name} (k UInt8, n Nested(id UInt64, `values.id` Array(UInt64)), p Array(Nested(a UInt8, b String))) ENGINE = MergeTree ORDER BY k SETTINGS min_bytes_for_wide_part = {wide}")
+        server.run(f"INSERT INTO one_column.{name} VALUES (1, [(1, [1]), (2, [])], [[(1, 'x')], []]), (2, [], [])")
+        for query in ["SELECT * FROM t ORDER BY k", "SELECT k, length(n), n[1] FROM t", "SELECT p[1][1].b FROM t WHERE length(p) > 0"]:
+            expected = server.run(query.replace("FROM t", f"FROM one_column.{name}"))
+            assert tambour.run("sql", f"t={server.directory('one_column', name)}", query) == expected, query
+    server.run("SET flatten_nested = 1")
+
+
+def test_a_name_in_with_is_that_of_the_innermost_query(server, tambour):
+    statements = [
+        "WITH 1 AS x SELECT *, x FROM (WITH 2 AS x SELECT x AS y)", "WITH 1 AS x SELECT x FROM (WITH 2 AS x SELECT x)", "WITH 1 AS x SELECT x, (WITH 2 AS x SELECT x) AS z", "WITH (SELECT 1) AS x SELECT x, y FROM (WITH (SELECT 5) AS x SELECT x AS y)",
+        "WITH 1 AS x, 2 AS y SELECT x, y, z FROM (WITH 3 AS x SELECT x + y AS z)", "WITH 1 AS x SELECT x IN (WITH 1 AS x SELECT x), x IN (WITH 2 AS x SELECT x)", "WITH 7 AS x SELECT a FROM (SELECT a FROM (WITH 8 AS x SELECT x AS a) WHERE x = 7)",
+    ]
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        assert ours == server.run(statement), statement
+
+
+def test_totals_of_the_groups_that_are_left(server, tambour):
+    chance = random.Random(5)
+    conditions = ["count() > 3", "k % 2 = 1", "s > 20 AND k != 4", "isNull(k) OR s < 30", "max(n) > 18 OR k = 1", "count() > 99", "s = 0 AND count() = 2", "k IN (1, 2) AND min(n) < 9"]
+    statements = []
+    for _ in range(40):
+        key = chance.choice(["n % 5", "nullIf(n % 4, 2)", "toString(n % 3) || 'x' = '1x'", "intDiv(n, 6)"])
+        where = chance.choice(["", "WHERE n > 4", "WHERE k != 3"])
+        by = chance.choice(["k", "1", key])
+        statements.append(f"SELECT {key} AS k, sum(n) AS s, count(), uniqExact(n % 3) FROM (SELECT number AS n FROM numbers({chance.randrange(9, 30)})) {where} GROUP BY {by} WITH TOTALS HAVING {chance.choice(conditions)} ORDER BY k NULLS FIRST{chance.choice(['', ' LIMIT 2'])} SETTINGS aggregate_functions_null_for_empty = 0")
+    statements.append("SELECT n % 2 AS a, n % 3 AS b, count() FROM (SELECT number AS n FROM numbers(20)) GROUP BY a, b WITH TOTALS HAVING b > 0 AND count() > 3 ORDER BY a, b")
+    for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
+        assert ours == server.run(statement), statement

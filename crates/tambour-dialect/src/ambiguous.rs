@@ -6,7 +6,7 @@ use super::columns::{self, Catalog};
 use super::{naming, using};
 use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, JoinConstraint, JoinOperator, OrderByKind, Query, Select, SelectItem,
+    Expr, Ident, JoinConstraint, JoinOperator, ObjectName, OrderByKind, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, VisitorMut,
     WildcardAdditionalOptions,
 };
@@ -129,6 +129,9 @@ impl Scope<'_> {
         match relation {
             TableFactor::Table { name, args: None, alias, .. } => {
                 let last = &name.0.last()?.as_ident()?.value;
+                if let Some(column) = of_system(name) {
+                    return Some(with_alias(vec![column.to_owned()], alias.as_ref()));
+                }
                 let known = match self.queries.get(last) {
                     Some(known) => known.clone(),
                     None => self.catalog.shown(last)?,
@@ -226,6 +229,18 @@ pub(super) fn name(relation: &TableFactor) -> Option<Ident> {
         TableFactor::Table { alias: Some(alias), .. }
         | TableFactor::Derived { alias: Some(alias), .. } => Some(alias.name.clone()),
         TableFactor::Table { name, args: None, .. } => name.0.last()?.as_ident().cloned(),
+        _ => None,
+    }
+}
+
+/// The column of `system.one` and of `system.numbers`.
+fn of_system(name: &ObjectName) -> Option<&'static str> {
+    let [database, table] = name.0.as_slice() else { return None };
+    let is_system = database.as_ident().is_some_and(|it| it.value == "system");
+    match table.as_ident()?.value.as_str() {
+        "one" if is_system => Some("dummy"),
+        "numbers" | "numbers_mt" if is_system => Some("number"),
+        "zeros" | "zeros_mt" if is_system => Some("zero"),
         _ => None,
     }
 }

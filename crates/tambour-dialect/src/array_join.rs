@@ -9,8 +9,8 @@ use crate::DialectError;
 use crate::walk::{walk, walk_mut};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArguments, Ident, Join, JoinOperator, ObjectName, Query, Select, SelectItem,
-    SetExpr, TableAlias, TableFactor, TableWithJoins, Visitor, VisitorMut,
+    ExceptSelectItem, Expr, FunctionArguments, Ident, Join, JoinOperator, ObjectName, Query,
+    Select, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -124,14 +124,14 @@ pub(super) fn from(select: &mut Select, catalog: &Catalog) -> Result<(), Dialect
             Some((index, keeps_empty)) => {
                 let is_all =
                     select.projection.iter().any(|it| matches!(it, SelectItem::Wildcard(_)));
-                let shadowed =
-                    joined(&mut select.from, at, index, keeps_empty, catalog, &mut nested)?;
-                if let Some(name) = shadowed.filter(|_| is_all) {
+                let named = joined(&mut select.from, at, index, keeps_empty, catalog, &mut nested)?;
+                if let Some(name) = named.shadowed.filter(|_| is_all) {
                     return Err(refused(
                         format!("* beside elements that are called {name}, as a column is"),
                         "give the elements another name with AS",
                     ));
                 }
+                leave_out(&mut select.projection, &named.elements);
             }
             None => at += 1,
         }
@@ -140,6 +140,36 @@ pub(super) fn from(select: &mut Select, catalog: &Catalog) -> Result<(), Dialect
         let _ = walk_mut(select, &mut nested);
     }
     Ok(())
+}
+
+/// The names that an ARRAY JOIN gives.
+#[derive(Default)]
+struct Named {
+    /// One that a column has, whose array is another one or has been given the name again.
+    shadowed: Option<String>,
+    /// Those of elements that are not called as their array is: `*` does not stand for them.
+    elements: Vec<String>,
+}
+
+/// Leaves names out of `*`.
+fn leave_out(projection: &mut [SelectItem], names: &[String]) {
+    let ident = |name: &String| Ident::with_quote('"', name.clone());
+    for item in projection {
+        let (SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options)) = item
+        else {
+            continue;
+        };
+        let mut names = names.iter().map(ident);
+        match &mut options.opt_except {
+            Some(except) => except.additional_elements.extend(names),
+            None => {
+                options.opt_except = names.next().map(|first_element| ExceptSelectItem {
+                    first_element,
+                    additional_elements: names.collect(),
+                });
+            }
+        }
+    }
 }
 
 /// `n.a` after `ARRAY JOIN nest AS n`: the elements of `nest.a`.
@@ -188,7 +218,7 @@ fn joined(
     keeps_empty: bool,
     catalog: &Catalog,
     nested: &mut Nested,
-) -> Result<Option<String>, DialectError> {
+) -> Result<Named, DialectError> {
     let mut rest: Vec<Join> = from[at].joins.split_off(index);
     let first = rest.remove(0).relation;
     let mut members = vec![first];
@@ -200,6 +230,7 @@ fn joined(
     }
     // Those of one Nested have the same length.
     let is_listed = members.len() > 1;
+    let again = members.iter().find_map(named_again);
     let arrays = members.into_iter().map(|it| array(it, catalog)).collect::<Result<Vec<_>, _>>()?;
     let mut arrays: Vec<(Expr, Ident)> =
         arrays.into_iter().flat_map(|array| nested.arrays(array, catalog)).collect();
@@ -210,10 +241,11 @@ fn joined(
         let name = Ident::with_quote('"', BASE);
         *alias = Some(TableAlias { explicit: true, name, columns: Vec::new(), at: None });
     }
-    let (shadowed, table) = match &from[at] {
-        table if !table.joins.is_empty() => (BTreeSet::new(), None),
-        table => (shadowed(&table.relation, &arrays, catalog), name(&table.relation)),
+    let (columns, table) = match &from[at] {
+        table if !table.joins.is_empty() => (None, None),
+        table => (columns_of(&table.relation, catalog), name(&table.relation)),
     };
+    let shadowed = shadowed(columns.as_deref().unwrap_or_default(), &arrays);
     if let Some(table) = table {
         let mut columns = Columns {
             table: table.name,
@@ -225,22 +257,51 @@ fn joined(
             }
         }
     }
-    let first = shadowed.first().cloned();
-    over(&mut from[at], arrays, (keeps_empty, is_listed), &shadowed)?;
+    let others = arrays.iter().filter(|array| !is_own(array));
+    let named = Named {
+        shadowed: shadowed.first().cloned().or(again),
+        elements: others.map(|(_, own)| own.value.clone()).collect(),
+    };
+    let below = Below { columns, shadowed };
+    over(&mut from[at], arrays, (keeps_empty, is_listed), &below)?;
     from[at].joins = rest;
-    Ok(first)
+    Ok(named)
+}
+
+/// The name of `ARRAY JOIN a AS a`, beside which `*` has the arrays.
+fn named_again(member: &TableFactor) -> Option<String> {
+    let TableFactor::Table { name, alias: Some(alias), args: None, .. } = member else {
+        return None;
+    };
+    let is_same = name.0.last()?.as_ident()?.value == alias.name.value;
+    is_same.then(|| alias.name.value.clone())
 }
 
 /// The name of a subquery that has none.
 const BASE: &str = "arrays";
 
-/// Columns of a table that elements of other arrays hide.
-fn shadowed(table: &TableFactor, arrays: &[(Expr, Ident)], catalog: &Catalog) -> BTreeSet<String> {
+/// What is known of the table whose arrays are joined.
+#[derive(Default)]
+struct Below {
+    /// Its columns, if it is one table that is known.
+    columns: Option<Vec<String>>,
+    /// Those of them that elements of other arrays hide.
+    shadowed: BTreeSet<String>,
+}
+
+fn columns_of(table: &TableFactor, catalog: &Catalog) -> Option<Vec<String>> {
     let queries = Catalog::new();
-    let columns = Scope { catalog, queries: &queries }.of_relation(table).unwrap_or_default();
-    let others = arrays
-        .iter()
-        .filter(|(array, own)| !matches!(array, Expr::Identifier(name) if name.value == own.value));
+    Scope { catalog, queries: &queries }.of_relation(table)
+}
+
+/// True for elements that are called as their array is.
+fn is_own((array, own): &(Expr, Ident)) -> bool {
+    matches!(array, Expr::Identifier(name) if name.value == own.value)
+}
+
+/// Columns of a table that elements of other arrays hide.
+fn shadowed(columns: &[String], arrays: &[(Expr, Ident)]) -> BTreeSet<String> {
+    let others = arrays.iter().filter(|array| !is_own(array));
     let names = others.map(|(_, own)| own.value.clone());
     names.filter(|name| columns.contains(name)).collect()
 }
@@ -268,7 +329,7 @@ impl VisitorMut for Columns {
 pub(super) fn below(select: &mut Select, arrays: Vec<(Expr, Ident)>) -> Result<(), DialectError> {
     for array in arrays {
         if let Some(table) = select.from.first_mut() {
-            over(table, vec![array], (false, false), &BTreeSet::new())?;
+            over(table, vec![array], (false, false), &Below::default())?;
         }
     }
     Ok(())
@@ -280,25 +341,39 @@ fn over(
     below: &mut TableWithJoins,
     mut arrays: Vec<(Expr, Ident)>,
     (keeps_empty, is_listed): (bool, bool),
-    shadowed: &BTreeSet<String>,
+    known: &Below,
 ) -> Result<(), DialectError> {
     let base = std::mem::take(&mut below.joins);
     let alias = if base.is_empty() { name(&below.relation) } else { None };
-    let mut query = parsed(&text(&arrays, shadowed))?;
+    let mut query = parsed(&text(&arrays, known, is_listed))?;
     if is_listed {
         let all = arrays.iter().map(|(array, _)| array.clone()).collect();
         if let Some((first, _)) = arrays.first_mut() {
             *first = Expr::Function(call::call(marks::ALIGNED, all));
         }
     }
-    if let SetExpr::Select(inner) = &mut *query.body
-        && let Some(table) = inner.from.first_mut()
-    {
-        std::mem::swap(&mut table.relation, &mut below.relation);
-        table.joins = base;
-        for (item, (array, _)) in inner.projection.iter_mut().skip(1).zip(arrays) {
-            if let SelectItem::ExprWithAlias { expr, .. } = item {
-                *expr = elements(array, keeps_empty);
+    if let Some(inner) = select_of(&mut query) {
+        let mut wholes = Vec::new();
+        for (place, (array, own)) in arrays.into_iter().enumerate() {
+            let array = if is_listed {
+                wholes.push(array);
+                Expr::Identifier(Ident::with_quote('"', whole(place)))
+            } else {
+                array
+            };
+            fill(&mut inner.projection, &own.value, rows_of(array, keeps_empty));
+        }
+        let lowest = match inner.from.first_mut().map(|table| &mut table.relation) {
+            Some(TableFactor::Derived { subquery, .. }) => select_of(subquery),
+            _ => Some(inner),
+        };
+        if let Some(lowest) = lowest {
+            for (place, array) in wholes.into_iter().enumerate() {
+                fill(&mut lowest.projection, &whole(place), array);
+            }
+            if let Some(table) = lowest.from.first_mut() {
+                std::mem::swap(&mut table.relation, &mut below.relation);
+                table.joins = base;
             }
         }
     }
@@ -360,8 +435,31 @@ fn array(member: TableFactor, catalog: &Catalog) -> Result<(Expr, Ident), Dialec
     }
 }
 
+fn select_of(query: &mut Query) -> Option<&mut Select> {
+    match &mut *query.body {
+        SetExpr::Select(select) => Some(select),
+        _ => None,
+    }
+}
+
+/// Puts an expression in the place of what has a name.
+fn fill(projection: &mut [SelectItem], name: &str, with: Expr) {
+    let named = projection.iter_mut().find_map(|item| match item {
+        SelectItem::ExprWithAlias { expr, alias } if alias.value == name => Some(expr),
+        _ => None,
+    });
+    if let Some(expr) = named {
+        *expr = with;
+    }
+}
+
+/// The name of an array whose elements are joined with those of others.
+fn whole(place: usize) -> String {
+    format!("\u{1f}array {place}")
+}
+
 /// The elements of an array as rows.
-fn elements(array: Expr, keeps_empty: bool) -> Expr {
+fn rows_of(array: Expr, keeps_empty: bool) -> Expr {
     let array = if keeps_empty {
         Expr::Function(call::call("emptyArrayToSingle", vec![array]))
     } else {
@@ -371,24 +469,40 @@ fn elements(array: Expr, keeps_empty: bool) -> Expr {
     Expr::Function(call::call("unnest", vec![array]))
 }
 
-/// The query of all columns and the elements.
-fn text(arrays: &[(Expr, Ident)], shadowed: &BTreeSet<String>) -> String {
-    let quoted = |name: &Ident| Ident::with_quote('"', name.value.clone()).to_string();
-    let hidden: Vec<String> = arrays
-        .iter()
-        .filter(|(expr, own)| {
-            let is_own = matches!(expr, Expr::Identifier(name) if name.value == own.value);
-            is_own || shadowed.contains(&own.value)
-        })
-        .map(|(_, own)| quoted(own))
-        .collect();
-    let except = match hidden.as_slice() {
-        [] => String::new(),
-        names => format!(" EXCEPT ({})", names.join(", ")),
+/// The query of all columns and the elements; these stand where the arrays do whose names they have. Arrays that are listed are
+/// columns of a query below: the engine makes rows of columns first, and a function of several arrays would no longer find
+/// them.
+fn text(arrays: &[(Expr, Ident)], known: &Below, is_listed: bool) -> String {
+    let quoted = |name: &str| Ident::with_quote('"', name).to_string();
+    let one = |name: &str| format!("1 AS {}", quoted(name));
+    let wholes: Vec<String> =
+        (0..arrays.len()).filter(|_| is_listed).map(|place| one(&whole(place))).collect();
+    let below = if is_listed {
+        format!("(SELECT *, {} FROM \"nothing\")", wholes.join(", "))
+    } else {
+        "\"nothing\"".to_owned()
     };
-    let elements: Vec<String> =
-        arrays.iter().map(|(_, own)| format!("1 AS {}", quoted(own))).collect();
-    format!("SELECT *{except}, {} FROM \"nothing\"", elements.join(", "))
+    let (own, others): (Vec<_>, Vec<_>) = arrays.iter().partition(|array| is_own(array));
+    let is_element = |name: &String| own.iter().any(|(_, own)| own.value == *name);
+    let mut results = Vec::new();
+    if let Some(columns) = &known.columns
+        && own.iter().all(|(_, own)| columns.contains(&own.value))
+    {
+        let columns = columns.iter().filter(|name| !known.shadowed.contains(*name));
+        results.extend(columns.map(|it| if is_element(it) { one(it) } else { quoted(it) }));
+    } else {
+        let hidden = own.iter().map(|(_, own)| quoted(&own.value));
+        let hidden = hidden.chain(known.shadowed.iter().map(|name| quoted(name)));
+        let hidden = hidden.chain((0..wholes.len()).map(|place| quoted(&whole(place))));
+        let hidden: Vec<String> = hidden.collect();
+        results.push(match hidden.as_slice() {
+            [] => "*".to_owned(),
+            names => format!("* EXCEPT ({})", names.join(", ")),
+        });
+        results.extend(own.iter().map(|(_, own)| one(&own.value)));
+    }
+    results.extend(others.iter().map(|(_, own)| one(&own.value)));
+    format!("SELECT {} FROM {below}", results.join(", "))
 }
 
 /// The FROM of a query over one row, which a SELECT without FROM is.
@@ -399,7 +513,8 @@ pub(super) fn one_row() -> Result<Vec<TableWithJoins>, DialectError> {
     })
 }
 
-fn parsed(sql: &str) -> Result<Box<Query>, DialectError> {
+/// A query of ours.
+pub(super) fn parsed(sql: &str) -> Result<Box<Query>, DialectError> {
     let query = Parser::new(&Grammar).try_with_sql(sql).and_then(|mut parser| parser.parse_query());
     Ok(query.map_err(DataFusionError::from)?)
 }

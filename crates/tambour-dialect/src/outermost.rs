@@ -1,12 +1,13 @@
 //! Clauses that are about the result of a statement as a whole, and are for the outermost query only: `WITH TOTALS`, whose
 //! row comes after the others, and `ORDER BY … WITH FILL`, which makes rows up when all others are sorted.
 
-use super::{aggregate, call, refused};
+use super::{aggregate, array_join, call, refused};
 use crate::DialectError;
 use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, Interpolate, LimitClause, OrderBy, OrderByExpr,
-    OrderByKind, Query, Select, SelectItem, SetExpr, Value, VisitorMut,
+    BinaryOperator, Expr, GroupByExpr, GroupByWithModifier, Ident, Interpolate, LimitClause,
+    OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
+    VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -176,12 +177,6 @@ pub(super) fn totals(query: &mut Query) -> Result<Option<Query>, DialectError> {
     if *modifiers(&mut select.group_by) != [GroupByWithModifier::Totals] {
         return Ok(None);
     }
-    if select.having.is_some() {
-        return Err(refused(
-            "GROUP BY ... WITH TOTALS with HAVING",
-            "the totals are those of the groups that are left: put the groups in a subquery",
-        ));
-    }
     if select.distinct.is_some() || select.qualify.is_some() {
         return Err(refused(
             "GROUP BY ... WITH TOTALS with DISTINCT or QUALIFY",
@@ -194,10 +189,80 @@ pub(super) fn totals(query: &mut Query) -> Result<Option<Query>, DialectError> {
     totals.fetch = None;
     totals.settings = None;
     totals.format_clause = None;
+    if let SetExpr::Select(select) = &mut *totals.body {
+        of_groups_left(select)?;
+    }
     if let SetExpr::Select(select) = &mut *query.body {
         modifiers(&mut select.group_by).clear();
     }
     Ok(Some(totals))
+}
+
+/// The totals are those of the groups that HAVING leaves: the rows whose keys a subquery of these groups has.
+fn of_groups_left(select: &mut Select) -> Result<(), DialectError> {
+    if select.having.is_none() {
+        return Ok(());
+    }
+    let mut groups = select.clone();
+    modifiers(&mut groups.group_by).clear();
+    select.having = None;
+    let GroupByExpr::Expressions(keys, _) = &select.group_by else {
+        return Err(refused("GROUP BY ALL WITH TOTALS", "name the keys"));
+    };
+    let keys: Vec<Expr> = keys.iter().filter_map(|key| of_key(key, &select.projection)).collect();
+    let mut names = Vec::with_capacity(keys.len());
+    for (place, key) in keys.iter().enumerate() {
+        let alias = Ident::with_quote('"', format!("\u{1f}key {place}"));
+        names.push(Expr::Identifier(alias.clone()));
+        groups.projection.push(SelectItem::ExprWithAlias { expr: key.clone(), alias });
+    }
+    let mut subquery = array_join::parsed("SELECT 1 FROM (SELECT 1)")?;
+    if let SetExpr::Select(outer) = &mut *subquery.body {
+        outer.projection = names.iter().flat_map(told_apart).map(SelectItem::UnnamedExpr).collect();
+        if let Some(TableFactor::Derived { subquery, .. }) =
+            outer.from.first_mut().map(|table| &mut table.relation)
+        {
+            *subquery.body = SetExpr::Select(Box::new(groups));
+        }
+    }
+    let tuple = Box::new(Expr::Tuple(keys.iter().flat_map(told_apart).collect()));
+    let is_left = Expr::InSubquery { expr: tuple, subquery, negated: false };
+    select.selection = Some(match select.selection.take() {
+        Some(selection) => Expr::BinaryOp {
+            left: Box::new(Expr::Nested(Box::new(selection))),
+            op: BinaryOperator::And,
+            right: Box::new(is_left),
+        },
+        None => is_left,
+    });
+    Ok(())
+}
+
+/// A key as two values that are equal for two NULLs, too.
+fn told_apart(key: &Expr) -> [Expr; 2] {
+    ["isNull", "assumeNotNull"]
+        .map(|name| Expr::Function(call::call(name, vec![Expr::Nested(Box::new(key.clone()))])))
+}
+
+/// What a key of GROUP BY stands for: an expression, or the place of a result.
+fn of_key(key: &Expr, projection: &[SelectItem]) -> Option<Expr> {
+    match Place::of(key) {
+        Place::Number(number) => match projection.get(number) {
+            Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => {
+                Some(bare(expr).clone())
+            }
+            _ => None,
+        },
+        Place::Name(_) => Some(bare(key).clone()),
+    }
+}
+
+/// Writes the result at a place out where it is a key by its number.
+pub(super) fn key_of_place(group_by: &mut GroupByExpr, place: usize, result: &Expr) {
+    let GroupByExpr::Expressions(keys, _) = group_by else { return };
+    for key in keys.iter_mut().filter(|key| Place::of(key) == Place::Number(place)) {
+        *key = result.clone();
+    }
 }
 
 fn modifiers(group_by: &mut GroupByExpr) -> &mut Vec<GroupByWithModifier> {
@@ -216,18 +281,8 @@ pub(super) fn without_keys(select: &mut Select) -> Result<(), DialectError> {
     let GroupByExpr::Expressions(keys, _) = &mut select.group_by else {
         return Err(refused("GROUP BY ALL WITH TOTALS", "name the keys"));
     };
-    let keys: Vec<Expr> = std::mem::take(keys)
-        .into_iter()
-        .filter_map(|key| match Place::of(&key) {
-            Place::Number(number) => match select.projection.get(number) {
-                Some(SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) => {
-                    Some(bare(expr).clone())
-                }
-                _ => None,
-            },
-            Place::Name(_) => Some(bare(&key).clone()),
-        })
-        .collect();
+    let keys = std::mem::take(keys);
+    let keys = keys.iter().filter_map(|key| of_key(key, &select.projection)).collect();
     let mut work = Emptying { keys, inside: 0 };
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item

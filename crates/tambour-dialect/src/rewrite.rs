@@ -176,9 +176,13 @@ impl<'a> Rewriter<'a> {
         without_empty_groups(select)?;
         exists::as_values(select)?;
         ambiguous::prefer_left(select, self.catalog, &self.queries);
-        for item in &mut select.projection {
+        for (place, item) in select.projection.iter_mut().enumerate() {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
+                let written = expr.clone();
                 retype::number(expr);
+                if *expr != written {
+                    outermost::key_of_place(&mut select.group_by, place, &written);
+                }
             }
         }
         if let GroupByExpr::Expressions(keys, _) = &mut select.group_by {

@@ -4,13 +4,15 @@ use super::alias::{self, Aliases};
 use super::change::first;
 use super::lexical::{closing, is_keyword, is_word, next};
 use crate::DialectError;
+use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Cte, Expr, Ident, Parens, Query, SetExpr, Statement, TableAlias, Values, With,
+    Cte, Expr, Ident, Parens, Query, SetExpr, Statement, TableAlias, Values, VisitorMut, With,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use std::ops::ControlFlow;
 
 /// Parses a query that begins with WITH; `None` if the statement is another one.
 pub(super) fn parse(parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
@@ -166,8 +168,29 @@ fn value(member: &Cte) -> Option<&Expr> {
     }
 }
 
-/// Replaces the names of values in a query and takes them out of its WITH.
+/// Replaces the names of values in a query and in those within it, and takes them out of WITH. A name belongs to the innermost
+/// query that gives it, so these come first.
 pub(super) fn inline(query: &mut Query) -> Result<(), DialectError> {
+    match walk_mut(query, &mut Inliner) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+struct Inliner;
+
+impl VisitorMut for Inliner {
+    type Break = DialectError;
+
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<DialectError> {
+        match inline_own(query) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    }
+}
+
+fn inline_own(query: &mut Query) -> Result<(), DialectError> {
     let Some(with) = &mut query.with else { return Ok(()) };
     let mut values = Aliases::new();
     for member in &with.cte_tables {

@@ -10,8 +10,8 @@ use crate::DialectError;
 use crate::walk::walk_mut;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ExceptSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
-    TableWithJoins, WildcardAdditionalOptions,
+    OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias,
+    TableFactor, TableWithJoins, WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,6 +76,7 @@ fn translated(
     scope: &Scope<'_>,
 ) -> Option<(Joined, Vec<Option<Expr>>)> {
     in_turn(from);
+    give_names(from);
     let [table] = from.as_slice() else { return None };
     let is_named = projection.iter().all(is_expandable);
     if table.joins.is_empty() || !is_named || table.joins.iter().any(|join| join.global) {
@@ -247,6 +248,23 @@ fn in_turn(from: &mut Vec<TableWithJoins>) {
                 join_operator: JoinOperator::CrossJoin(JoinConstraint::None),
             });
             first.joins.extend(table.joins);
+        }
+    }
+}
+
+/// Subqueries of a join that have no name. Their columns are shown without a table.
+const UNNAMED: &str = "__subquery";
+
+fn give_names(from: &mut [TableWithJoins]) {
+    let [table] = from else { return };
+    if table.joins.is_empty() {
+        return;
+    }
+    let joined = table.joins.iter_mut().map(|join| &mut join.relation);
+    for (place, factor) in std::iter::once(&mut table.relation).chain(joined).enumerate() {
+        if let TableFactor::Derived { alias: alias @ None, lateral: false, .. } = factor {
+            let name = Ident::with_quote('"', format!("{UNNAMED}{place}"));
+            *alias = Some(TableAlias { explicit: true, name, columns: Vec::new(), at: None });
         }
     }
 }
@@ -484,7 +502,8 @@ fn own(sides: &[Side], place: usize) -> Vec<Column> {
 fn one(sides: &[Side], place: usize, name: &String) -> Option<Column> {
     let side = sides.get(place)?;
     let count = sides.iter().filter(|side| side.has(name)).count();
-    let is_bare = count < 2 || (place == 0 && sides.len() == 2);
+    let is_unnamed = side.name.value.starts_with(UNNAMED);
+    let is_bare = count < 2 || is_unnamed || (place == 0 && sides.len() == 2);
     let shown = if is_bare { name.clone() } else { format!("{}.{name}", side.name.value) };
     Some(Column { name: name.clone(), value: qualified(&side.name, name), shown })
 }

@@ -28,7 +28,7 @@ pub(crate) fn register(context: &SessionContext) {
     }
 }
 
-/// Adds `one` and `numbers` to the tables of `system`.
+/// Adds `one`, `numbers` and `zeros` to the tables of `system`.
 pub(crate) fn register_tables(schema: &MemorySchemaProvider) -> Result<(), SqlError> {
     let field = Field::new("dummy", DataType::UInt8, false);
     let columns = Arc::new(Schema::new(vec![field]));
@@ -41,8 +41,14 @@ pub(crate) fn register_tables(schema: &MemorySchemaProvider) -> Result<(), SqlEr
         "one".to_owned(),
         Arc::new(MemTable::try_new(columns, vec![vec![rows]])?),
     )?;
-    let all = Series { name: "number".to_owned(), start: 0, rows: u64::MAX, step: 1, zeros: false };
-    schema.register_table("numbers".to_owned(), all.table()?)?;
+    for (column, names) in [("number", Kind::Numbers.names()), ("zero", Kind::Zeros.names())] {
+        let zeros = column == "zero";
+        for name in names {
+            let name_of_column = column.to_owned();
+            let all = Series { name: name_of_column, start: 0, rows: u64::MAX, step: 1, zeros };
+            schema.register_table((*name).to_owned(), all.table()?)?;
+        }
+    }
     Ok(())
 }
 
