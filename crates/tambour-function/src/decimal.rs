@@ -347,7 +347,7 @@ fn moved(number: i256, digits: i16) -> Option<i256> {
 }
 
 /// The precision of the machine's decimals that hold one of this precision.
-pub(super) fn class(precision: u8) -> u8 {
+pub fn class(precision: u8) -> u8 {
     match precision {
         0..=9 => 9,
         10..=18 => 18,

@@ -23,6 +23,7 @@ use tambour_part::types::DataType;
 
 /// Hashes for which the width of a number counts: those of `1_u8` and `1_u64` differ.
 pub const HASHES_OF_WIDTHS: &[&str] = &[
+    "byteSize",
     "gccMurmurHash",
     "murmurHash2_32",
     "murmurHash2_64",

@@ -53,6 +53,7 @@ mod reading;
 mod reinterpret;
 mod retype;
 mod shift;
+mod size;
 mod small;
 mod string;
 mod supertype;
@@ -78,6 +79,7 @@ pub mod kit {
     pub use crate::array::{
         Picks, compare_items, key_items, null_at, one_each, one_each_or_null, plain_item,
     };
+    pub use crate::decimal::class;
     pub use crate::map::map_array;
     pub use crate::moment::constant_integer;
     pub use crate::piece::{shown, texts_of};
@@ -251,6 +253,7 @@ const QUERY_FAMILIES: &[&[Function]] = &[
     place::FUNCTIONS,
     number::FUNCTIONS,
     shift::FUNCTIONS,
+    size::FUNCTIONS,
     pattern::FUNCTIONS,
     accurate::FUNCTIONS[0],
     accurate::FUNCTIONS[1],

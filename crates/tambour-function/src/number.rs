@@ -2,13 +2,13 @@
 
 use super::arithmetic::{Integer, bits, integer, narrow, pair};
 use super::element::default_of;
-use super::math::round::{float_power, wrapped};
+use super::math::round::{Way, decimals, float_power, wrapped};
 use super::moment::constant_integer;
 use super::{Call, Function, Signature, cast, expect_count, wide, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float32Type, Float64Type, UInt8Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_array::types::{Float32Type, Float64Type, UInt8Type};
+use arrow_array::{Array, ArrayRef};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::interleave::interleave;
@@ -43,7 +43,7 @@ fn round_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
 /// Halves go to the even neighbour in floats, away from zero in decimals and integers.
 fn round(call: &Call) -> Result<ArrayRef, FunctionError> {
     let signatures: Vec<Signature> = call.operands.iter().map(super::Operand::signature).collect();
-    let digits = constant_integer(call.name, &signatures, 1)?.unwrap_or(0).clamp(-40, 40) as i32;
+    let digits = constant_integer(call.name, &signatures, 1)?.unwrap_or(0).clamp(-80, 80) as i32;
     let values = call.values(0)?;
     Ok(match call.result {
         DataType::Float64 => {
@@ -66,7 +66,9 @@ fn round(call: &Call) -> Result<ArrayRef, FunctionError> {
                 }
             }))
         }
-        DataType::Decimal { scale, .. } => decimals(&values, i32::from(*scale) - digits),
+        DataType::Decimal { precision, scale } => {
+            decimals(&values, (*precision, i64::from(*scale) - i64::from(digits)), Way::HalfAway)?
+        }
         _ if digits >= 0 => values,
         _ => {
             let unit = power(digits.abs());
@@ -96,19 +98,6 @@ fn half_away(number: i128, unit: i128) -> i128 {
         cut.saturating_add(unit * number.signum())
     } else {
         cut
-    }
-}
-
-/// Decimals keep their digits; those that are rounded off become zeros.
-fn decimals(values: &ArrayRef, dropped: i32) -> ArrayRef {
-    match values.as_primitive_opt::<Decimal128Type>() {
-        Some(numbers) if dropped > 0 => {
-            let unit = power(dropped);
-            let rounded: PrimitiveArray<Decimal128Type> =
-                numbers.unary(|number| half_away(number, unit));
-            Arc::new(rounded.with_data_type(values.data_type().clone()))
-        }
-        _ => values.clone(),
     }
 }
 

@@ -55,7 +55,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new(
         "toRelativeDayNum",
         |n, s| part_type(n, s, DataType::UInt32),
-        |c| by_day::<UInt32Type>(c, |day| u32::from(day.clamp(0, i32::from(u16::MAX)) as u16)),
+        |c| {
+            // West of Greenwich the first DateTime is on the day before the first, whose number wraps around there.
+            let is_instant = matches!(c.operand(0)?.data_type, DataType::DateTime { .. });
+            let least = if is_instant { -1 } else { 0 };
+            by_day::<UInt32Type>(c, |day| u32::from(day.clamp(least, i32::from(u16::MAX)) as u16))
+        },
     ),
     Function::new(
         "toRelativeHourNum",
@@ -194,14 +199,22 @@ fn by_day<T: ArrowPrimitiveType>(
     Ok(Arc::new(result))
 }
 
-/// Units of Unix time, 0 before its start. Hours and minutes of zones whose clocks show parts of them are refused.
+/// Units of Unix time, 0 before its start. Minutes of zones whose clocks show parts of them are refused.
 fn by_second(call: &Call, length: i64) -> Result<ArrayRef, FunctionError> {
     let zone = moment::zone(call, 1)?;
-    if length > 1 && !zone.shows_whole(length) {
-        return Err(wrong(call.name, "it does not take zones that are a part of an hour off"));
+    let is_whole = zone.shows_whole(length);
+    if length == 60 && !is_whole {
+        return Err(wrong(call.name, "it does not take zones that are a part of a minute off"));
     }
     let seconds = Moments::of(call, 0)?.seconds(&zone);
-    let count = |second: i64| (second / length).clamp(0, u32::MAX.into()) as u32;
+    // Before Unix time, and of clocks that show parts of hours, hours count from the midnight before the clock's first one, as there.
+    let (day, time) = zone.local(0);
+    let shift = DAY - (day * DAY + time);
+    let count = |second: i64| {
+        let is_hour_of_day = length == 3_600 && !(is_whole && second >= 0);
+        let second = if is_hour_of_day { second + shift } else { second };
+        (second / length).clamp(0, u32::MAX.into()) as u32
+    };
     let result: PrimitiveArray<UInt32Type> = seconds.unary(count);
     Ok(Arc::new(result))
 }

@@ -1,7 +1,7 @@
 //! `transform`: values by a list of pairs.
 
 use super::access::type_at;
-use super::array::compare_items;
+use super::array::compare::Comparable;
 use super::supertype::{interleave, supertype, widened};
 use super::{Call, Function, Operand, Signature, bare, expect_count, wrong};
 use crate::FunctionError;
@@ -21,7 +21,6 @@ fn listed(name: &'static str, s: &[Signature], index: usize) -> Result<DataType,
     }
 }
 
-/// Integers and floats that have no common type are compared by their values in ClickHouse; they are refused.
 fn common(
     name: &'static str,
     left: &DataType,
@@ -80,7 +79,8 @@ fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {
         Ok(Operand { data_type: compared_as.clone(), values, is_constant: false })
     };
     let (left, right) = (side(&values)?, side(&from.items)?);
-    let compared = compare_items(&[&left, &right])?;
+    // Not -0 is 0 there.
+    let compared = Comparable::of_keys(&[&left, &right])?;
     let [left, right] = compared.as_slice() else {
         return Err(wrong(call.name, "it takes values"));
     };

@@ -78,6 +78,14 @@ impl Comparable {
     pub fn one(operand: &Operand) -> Result<Self, FunctionError> {
         only(Self::of(&[operand])?)
     }
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.0.num_rows()
+    }
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     /// The bytes of a value.
     pub fn get(&self, at: usize) -> &[u8] {
         self.0.row(at).data()

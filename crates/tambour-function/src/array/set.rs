@@ -7,10 +7,11 @@ use super::compare::Comparable;
 use super::{Picks, plain_item};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::types::{Decimal128Type, Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use tambour_part::types::DataType;
 
 /// The functions of this room.
@@ -167,15 +168,28 @@ fn compared(item: &DataType, needle: &DataType) -> Option<DataType> {
     }
     supertype(item, needle).or_else(|| {
         // Integers of all widths and signs, and floats, are numbers.
-        let is_number = |it: &DataType| {
-            super::super::arithmetic::integer(it).is_some()
-                || matches!(it, DataType::Float32 | DataType::Float64)
-        };
+        let is_float = |it: &DataType| matches!(it, DataType::Float32 | DataType::Float64);
+        let is_number =
+            |it: &DataType| super::super::arithmetic::integer(it).is_some() || is_float(it);
+        let widest = DataType::Decimal { precision: 76, scale: 0 };
         (is_number(item) && is_number(needle))
-            .then_some(DataType::Decimal { precision: 76, scale: 0 })
-            .filter(|_| !matches!(item, DataType::Float32 | DataType::Float64))
-            .filter(|_| !matches!(needle, DataType::Float32 | DataType::Float64))
+            .then(|| if is_float(item) || is_float(needle) { WHOLE } else { widest })
     })
+}
+
+/// The type in which floats are compared with integers that have no room in them.
+const WHOLE: DataType = DataType::Decimal { precision: 38, scale: 0 };
+
+/// Floats as integers; what is none is a number that no integer of 64 bits is.
+fn whole(floats: &ArrayRef) -> Result<ArrayRef, FunctionError> {
+    const NO_INTEGER: i128 = 1 << 100;
+    const MOST: f64 = 18_446_744_073_709_551_616.0;
+    let floats = cast(floats, &ArrowType::Float64)?;
+    let numbers = floats.as_primitive::<Float64Type>().unary::<_, Decimal128Type>(|float| {
+        let is_whole = float.trunc().total_cmp(&float).is_eq() && float.abs() <= MOST;
+        if is_whole { float as i128 } else { NO_INTEGER }
+    });
+    Ok(Arc::new(numbers.with_data_type(ArrowType::Decimal128(38, 0))))
 }
 
 /// Arrays, and in each of them the places of a value. A NULL is found as well.
@@ -195,7 +209,10 @@ impl Search {
         let wanted = compared(bare(&lists.item_type), bare(&needle.data_type))
             .ok_or_else(|| wrong(call.name, "the types are not compared"))?;
         let form = |operand: &Operand| {
-            let values = widened(&operand.values, &wanted)?;
+            let values = match &operand.values {
+                floats if wanted == WHOLE && floats.data_type().is_floating() => whole(floats)?,
+                other => widened(other, &wanted)?,
+            };
             Ok::<_, FunctionError>(Operand {
                 data_type: wanted.clone(),
                 values,

@@ -9,8 +9,9 @@ use super::super::supertype::{supertype, widened};
 use super::super::{Call, Function, Operand, Signature, cast, expect_count, wrong};
 use crate::FunctionError;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Decimal128Type, Float64Type};
+use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
 use arrow_array::{Array, ArrayRef, PrimitiveArray};
+use arrow_buffer::i256;
 use arrow_schema::DataType as ArrowType;
 use arrow_select::interleave::interleave;
 use std::sync::Arc;
@@ -18,11 +19,12 @@ use tambour_part::types::DataType;
 
 /// Where a number between two others goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub(in super::super) enum Way {
     Up,
     Down,
     ToZero,
     HalfToEven,
+    HalfAway,
 }
 
 /// The functions of this room.
@@ -157,12 +159,15 @@ fn of_float(float: f64, way: Way) -> f64 {
         Way::Down => float.floor(),
         Way::ToZero => float.trunc(),
         Way::HalfToEven => float.round_ties_even(),
+        Way::HalfAway => float.round(),
     }
 }
 
 fn of_integer(number: i128, unit: i128, way: Way) -> i128 {
-    let down = number.div_euclid(unit) * unit;
+    let down = number - number.rem_euclid(unit);
     let rest = number - down;
+    // Not twice the rest, which may have no room.
+    let half = rest.cmp(&(unit - rest));
     match way {
         _ if rest == 0 => number,
         Way::Up => down + unit,
@@ -170,10 +175,67 @@ fn of_integer(number: i128, unit: i128, way: Way) -> i128 {
         Way::ToZero if number < 0 => down + unit,
         Way::ToZero => down,
         Way::HalfToEven => {
-            let is_up = rest * 2 > unit || rest * 2 == unit && down.div_euclid(unit) % 2 != 0;
+            let is_up = half.is_gt() || half.is_eq() && down.div_euclid(unit) % 2 != 0;
+            if is_up { down + unit } else { down }
+        }
+        Way::HalfAway => {
+            let is_up = half.is_gt() || half.is_eq() && number > 0;
             if is_up { down + unit } else { down }
         }
     }
+}
+
+/// The same of numbers of 256 bits; what leaves them wraps around.
+fn of_widest(number: i256, unit: i256, way: Way) -> i256 {
+    let (zero, one) = (i256::ZERO, i256::ONE);
+    let cut = number.wrapping_rem(unit);
+    let rest = if cut < zero { cut.wrapping_add(unit) } else { cut };
+    let down = number.wrapping_sub(rest);
+    let half = rest.cmp(&unit.wrapping_sub(rest));
+    let is_up = match way {
+        _ if rest == zero => false,
+        Way::Up => true,
+        Way::Down => false,
+        Way::ToZero => number < zero,
+        Way::HalfToEven => {
+            let is_odd = down.wrapping_div(unit).wrapping_rem(one.wrapping_add(one)) != zero;
+            half.is_gt() || half.is_eq() && is_odd
+        }
+        Way::HalfAway => half.is_gt() || half.is_eq() && number > zero,
+    };
+    if is_up { down.wrapping_add(unit) } else { down }
+}
+
+/// Decimals without this many of their digits, which become zeros.
+pub(in super::super) fn decimals(
+    values: &ArrayRef,
+    (precision, dropped): (u8, i64),
+    way: Way,
+) -> Result<ArrayRef, FunctionError> {
+    if dropped <= 0 {
+        return Ok(values.clone());
+    }
+    // ClickHouse has no room for greater powers of ten.
+    let is_past = dropped > most_digits(precision);
+    let rounded: ArrayRef = match values.as_primitive_opt::<Decimal128Type>() {
+        Some(numbers) => {
+            let unit = power(dropped);
+            let rounded: PrimitiveArray<Decimal128Type> =
+                numbers.unary(|number| if is_past { 0 } else { of_integer(number, unit, way) });
+            Arc::new(rounded.with_data_type(values.data_type().clone()))
+        }
+        None => {
+            let Some(numbers) = values.as_primitive_opt::<Decimal256Type>() else {
+                return Ok(values.clone());
+            };
+            let ten = i256::from_i128(10);
+            let unit = (0..dropped.min(MOST_DIGITS)).fold(i256::ONE, |it, _| it.wrapping_mul(ten));
+            let round = |number| if is_past { i256::ZERO } else { of_widest(number, unit, way) };
+            let rounded: PrimitiveArray<Decimal256Type> = numbers.unary(round);
+            Arc::new(rounded.with_data_type(values.data_type().clone()))
+        }
+    };
+    Ok(rounded)
 }
 
 /// The multiple where what is added on the way leaves the type, and wraps around: of a type without such multiples it is 0.
@@ -217,18 +279,22 @@ fn power(digits: i64) -> i128 {
     10_i128.pow(digits.unsigned_abs().min(38) as u32)
 }
 
+/// Those of numbers of 256 bits.
+const MOST_DIGITS: i64 = 76;
+
 /// The digits of the greatest power of ten that the number of a decimal holds.
 fn most_digits(precision: u8) -> i64 {
     match precision {
         0..=9 => 9,
         10..=18 => 18,
-        _ => 38,
+        19..=38 => 38,
+        _ => MOST_DIGITS,
     }
 }
 
 fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
     let signatures: Vec<Signature> = call.operands.iter().map(Operand::signature).collect();
-    let digits = constant_integer(call.name, &signatures, 1)?.unwrap_or(0).clamp(-40, 40);
+    let digits = constant_integer(call.name, &signatures, 1)?.unwrap_or(0).clamp(-80, 80);
     match call.result {
         DataType::Float32 => {
             let (floats, unit) = (call.floats(0)?, float_power(digits) as f32);
@@ -251,26 +317,7 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
             })
         }
         DataType::Decimal { precision, scale } => {
-            let values = call.values(0)?;
-            let dropped = i64::from(*scale) - digits;
-            match values.as_primitive_opt::<Decimal128Type>() {
-                // ClickHouse has no room for such a power of ten.
-                Some(decimals) if dropped > most_digits(*precision) => {
-                    let none: PrimitiveArray<Decimal128Type> = decimals.unary(|_| 0);
-                    Ok(Arc::new(none.with_data_type(values.data_type().clone())))
-                }
-                Some(decimals) if dropped > 0 => {
-                    let unit = power(dropped);
-                    let rounded: PrimitiveArray<Decimal128Type> =
-                        decimals.unary(|number| of_integer(number, unit, way));
-                    Ok(Arc::new(rounded.with_data_type(values.data_type().clone())))
-                }
-                _ if dropped <= 0 => Ok(values),
-                _ => Err(super::super::wrong(
-                    call.name,
-                    "it does not take decimals of more than 38 digits",
-                )),
-            }
+            decimals(&call.values(0)?, (*precision, i64::from(*scale) - digits), way)
         }
         _ => {
             let (numbers, unit) = (call.integers(0)?, power(digits));
