@@ -154,7 +154,7 @@ impl Sources for Serial {
         {
             place.get_or_insert(last);
         }
-        // It was read once, and the stream goes on behind it.
+        // It was read once, and the stream stands after it.
         false
     }
 }
