@@ -288,9 +288,7 @@ pub enum TableError {
         cause: Box<TableError>,
     },
     /// Another process has changed the definition since the table was opened.
-    #[error(
-        "table {table:?}: another process has altered it in the meantime: try again"
-    )]
+    #[error("table {table:?}: another process has altered it in the meantime: try again")]
     Altered {
         /// The table's directory.
         table: PathBuf,
