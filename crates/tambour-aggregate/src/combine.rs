@@ -3,15 +3,18 @@
 
 use crate::{find_in_queries, mapped};
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BooleanArray, StructArray, UInt32Array, UInt64Array};
+use arrow_array::types::Decimal128Type;
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Decimal128Array, StructArray, UInt32Array, UInt64Array,
+};
 use arrow_schema::DataType as ArrowType;
 use arrow_select::nullif::nullif;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use tambour_function::kit::{
-    Call, Kind, Lists, Picks, Texts, array_of, compare_items, constant_integer, integer, is_moment,
-    item_field, item_of, key_items, list_array, map_array, null_at, plain_item, take, takes,
-    type_at, undress, wide_integers, wrong,
+    Call, Kind, Lists, Picks, Texts, array_of, class, compare_items, constant_integer, integer,
+    is_moment, item_field, item_of, key_items, list_array, map_array, null_at, plain_item, take,
+    takes, total, type_at, undress, wide_integers, wrong,
 };
 use tambour_function::{Function, FunctionError, Operand, Signature, bare, cast};
 use tambour_part::types::DataType;
@@ -50,7 +53,7 @@ pub(crate) const FUNCTIONS: &[Function] = &[
             there.map(|at| compared.get(at)).collect::<HashSet<_>>().len() as i128
         })
     }),
-    Function::new("reduceSumWithOverflow", wrapping_type, wrapping_sum),
+    Function::new("reduceSumWithOverflow", sum_type, wrapping_sum),
 ];
 
 fn concat_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
@@ -147,6 +150,16 @@ pub(crate) fn reduced(
     groups: Vec<Vec<usize>>,
     item_type: &DataType,
 ) -> Result<ArrayRef, FunctionError> {
+    reduced_by(reducer(call.name, &signatures(call))?, items, groups, item_type)
+}
+
+/// The same by a function of arrays.
+pub(crate) fn reduced_by(
+    reducer: &Function,
+    items: &Operand,
+    groups: Vec<Vec<usize>>,
+    item_type: &DataType,
+) -> Result<ArrayRef, FunctionError> {
     let empty: Vec<bool> = groups.iter().map(Vec::is_empty).collect();
     let lengths = groups.iter().map(Vec::len).collect();
     let places = groups.into_iter().flatten().map(|at| at as u32);
@@ -157,7 +170,6 @@ pub(crate) fn reduced(
         data_type: array_of(item),
         is_constant: false,
     };
-    let reducer = reducer(call.name, &signatures(call))?;
     let values = reducer.evaluate(&[arrays])?.values;
     if counts_values(reducer) {
         return cast(&values, &ArrowType::UInt64);
@@ -187,9 +199,9 @@ fn for_each(call: &Call) -> Result<ArrayRef, FunctionError> {
 }
 
 fn map_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
-    takes(name, s, &[Kind::Array, Kind::ConstText], &[])?;
+    takes(name, s, &[Kind::Array, Kind::ConstText], &[Kind::Array])?;
     match bare(item_of(type_at(s, 0))) {
-        DataType::Map(key, value) => {
+        DataType::Map(key, value) if s.len() == 2 => {
             Ok(DataType::Map(key.clone(), Box::new(reduced_type(name, s, value)?)))
         }
         DataType::Tuple(elements) => mapped::data_type(name, s, elements),
@@ -391,9 +403,37 @@ fn wrapping_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
     }
 }
 
+fn sum_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    match bare(item_of(type_at(s, 0))) {
+        DataType::Decimal { precision: precision @ ..=38, scale } => {
+            Ok(DataType::Decimal { precision: class(*precision), scale: *scale })
+        }
+        DataType::Float64 => Ok(DataType::Float64),
+        _ => wrapping_type(name, s),
+    }
+}
+
 /// The sum in the type of the values.
 fn wrapping_sum(call: &Call) -> Result<ArrayRef, FunctionError> {
     let lists = call.lists(0)?;
+    if *call.result == DataType::Float64 {
+        let items = super::number::floats(&lists.items.values)?;
+        return call.make_floats(|row| total(lists.range(row).map(|at| items.value(at))));
+    }
+    if let DataType::Decimal { precision, scale } = call.result {
+        let items = lists.items.values.as_primitive::<Decimal128Type>();
+        let sum = |row: usize| {
+            let sum = lists.range(row).map(|at| items.value(at)).fold(0, i128::wrapping_add);
+            match precision {
+                ..=9 => i128::from(sum as i32),
+                ..=18 => i128::from(sum as i64),
+                _ => sum,
+            }
+        };
+        let sums = Decimal128Array::from_iter_values((0..call.rows).map(sum));
+        let scale = i8::try_from(*scale).unwrap_or(i8::MAX);
+        return Ok(Arc::new(sums.with_data_type(ArrowType::Decimal128(*precision, scale))));
+    }
     let items = wide_integers(&lists.items.values)?;
     call.make_integers(|row| lists.range(row).map(|at| items[at]).fold(0, i128::wrapping_add))
 }

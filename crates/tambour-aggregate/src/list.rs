@@ -60,7 +60,18 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceFull", full_type, full),
     Function::new(
         "reduceUniqUpTo",
-        |n, s| takes(n, s, &[Kind::Array, Kind::ConstInteger], &[]).map(|()| DataType::UInt8),
+        |n, s| {
+            takes(n, s, &[Kind::Array, Kind::ConstInteger], &[])?;
+            let is_float =
+                |it: &DataType| matches!(bare(it), DataType::Float32 | DataType::Float64);
+            match bare(item_of(type_at(s, 0))) {
+                // 0 and -0 are two values there, but not if they are alone.
+                DataType::Tuple(elements) if elements.iter().any(|(_, it)| is_float(it)) => {
+                    Err(wrong(n, "it does not take floats beside other values"))
+                }
+                _ => Ok(DataType::UInt8),
+            }
+        },
         |c| {
             let (lists, limit) = (c.lists(0)?, c.integers(1)?.get(0));
             let items = compare_items(&[&lists.items])?;

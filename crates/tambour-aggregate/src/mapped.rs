@@ -1,16 +1,17 @@
 //! Maps as arrays beside each other, one of keys and some of values: `sumMap(keys, values)`, `minMap`, `maxMap`.
 
-use super::combine::{reduced, reducer};
+use super::combine::{reduced_by, reducer};
+use super::find_in_queries;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, UInt32Array};
 use arrow_schema::Field;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use tambour_function::kit::{
-    Call, Comparable, Lists, array_of, compare_items, is_nested, is_nullable, item_field, item_of,
-    list_array, null_at, plain_item, take, undress, wrong,
+    Call, Comparable, Lists, array_of, compare_items, integer, is_nested, is_nullable, item_field,
+    item_of, list_array, null_at, plain_item, take, undress, wrong,
 };
-use tambour_function::{FunctionError, Operand, Signature, bare};
+use tambour_function::{Function, FunctionError, Operand, Signature, bare, cast};
 use tambour_part::types::DataType;
 
 /// The type of the keys and of the reduced values.
@@ -33,12 +34,13 @@ pub(crate) fn data_type(
     if is_nullable(key) || is_nested(key) {
         return Err(wrong(name, format!("keys are not {key} here")));
     }
-    if !matches!(function.name(), "arraySum" | "arrayMin" | "arrayMax") {
+    check_kept(name, s, key)?;
+    if !is_sum(function) && !matches!(function.name(), "arrayMin" | "arrayMax") {
         return Err(wrong(name, "arrays beside each other have sumMap, minMap and maxMap"));
     }
     let mut all = vec![(None, array_of(key.clone()))];
     for value in values {
-        if is_nullable(value) && function.name() != "arraySum" {
+        if is_nullable(value) && !is_sum(function) {
             return Err(wrong(name, "what the least of NULLs is there is not settled"));
         }
         let data_type = array_of(bare(value).clone());
@@ -46,6 +48,44 @@ pub(crate) fn data_type(
         all.push((None, array_of(result)));
     }
     Ok(DataType::Tuple(all))
+}
+
+/// True for functions of which a zero is left out.
+fn is_sum(function: &Function) -> bool {
+    matches!(function.name(), "arraySum" | "reduceSumWithOverflow")
+}
+
+/// Keys that are looked for are of the same type as the others, or integers as they are.
+fn check_kept(name: &'static str, s: &[Signature], key: &DataType) -> Result<(), FunctionError> {
+    let Some(kept) = s.get(2) else { return Ok(()) };
+    let item = bare(item_of(&kept.data_type));
+    let is_same = item == bare(key) || integer(item).is_some() && integer(bare(key)).is_some();
+    if !is_same {
+        return Err(wrong(name, format!("it does not look for {item} among {key}")));
+    }
+    Ok(())
+}
+
+/// Keys in a form that can be compared, and those that are kept if not all are.
+fn forms(call: &Call, keys: &Lists) -> Result<(Comparable, Option<Comparable>), FunctionError> {
+    let mut found = match call.operands.get(2) {
+        Some(looked_for) => {
+            if !looked_for.is_constant {
+                return Err(wrong(call.name, "the keys that are looked for must be constant"));
+            }
+            let kept = call.lists(2)?.items.values;
+            // What does not fit is NULL, and no key.
+            let values = cast(&kept, keys.items.values.data_type())?;
+            let kept = Operand { values, ..keys.items.clone() };
+            compare_items(&[&keys.items, &kept])?
+        }
+        None => compare_items(&[&keys.items])?,
+    }
+    .into_iter();
+    match (found.next(), found.next()) {
+        (Some(keys), kept) => Ok((keys, kept)),
+        _ => Err(wrong(call.name, "it takes keys")),
+    }
 }
 
 /// The arrays of a column of tuples, as lists.
@@ -74,16 +114,18 @@ pub(crate) fn reduce(
     let (Some((keys, values)), true) = (columns.split_first(), elements.len() > 1) else {
         return Err(wrong(call.name, "it takes keys and values"));
     };
-    let compared = compare_items(&[&keys.items])?;
-    let Some(compared) = compared.first() else { return Err(wrong(call.name, "it takes keys")) };
-    let mut found =
-        Found { firsts: Vec::new(), groups: vec![Vec::new(); values.len()], lengths: Vec::new() };
+    let (compared, kept) = forms(call, keys)?;
+    let kept = kept.map(|kept| (0..kept.len()).map(|at| kept.get(at).to_vec()).collect());
+    let groups = vec![Vec::new(); values.len()];
+    let mut found = Found { firsts: Vec::new(), groups, lengths: Vec::new(), kept };
     for row in 0..call.rows {
-        found.row(call, lists.range(row), (keys, compared), values)?;
+        found.row(call, lists.range(row), (keys, &compared), values)?;
     }
-    let Found { mut firsts, groups, mut lengths } = found;
-    let mut results = Vec::with_capacity(values.len());
-    let mut absent = Vec::with_capacity(values.len());
+    let Found { mut firsts, groups, mut lengths, .. } = found;
+    let signatures: Vec<Signature> = call.operands.iter().map(Operand::signature).collect();
+    let function = reducer(call.name, &signatures)?;
+    let sum = find_in_queries("arraySum").filter(|_| is_sum(function));
+    let (mut results, mut sums, mut absent) = (Vec::new(), Vec::new(), Vec::new());
     for (value, groups) in values.iter().zip(groups) {
         let there = |group: Vec<usize>| -> Vec<usize> {
             group.into_iter().filter(|at| !null_at(&value.items.values, *at)).collect()
@@ -92,12 +134,15 @@ pub(crate) fn reduce(
         // Of values that may be NULL, 0 is a sum like others, and one of nothing is absent.
         let are_empty = groups.iter().map(Vec::is_empty).collect();
         absent.push(is_nullable(&value.item_type).then_some(are_empty));
-        results.push(reduced(call, &value.items, groups, &value.items.data_type)?);
+        let data_type = &value.items.data_type;
+        if let Some(sum) = sum {
+            // Where sums wrap around, a 0 that comes of it is not left out.
+            sums.push(reduced_by(sum, &value.items, groups.clone(), data_type)?);
+        }
+        results.push(reduced_by(function, &value.items, groups, data_type)?);
     }
-    if reducer(call.name, &call.operands.iter().map(Operand::signature).collect::<Vec<_>>())?.name()
-        == "arraySum"
-    {
-        without_zeros(&absent, &mut firsts, &mut lengths, &mut results)?;
+    if sum.is_some() {
+        without_zeros((&absent, &sums), &mut firsts, &mut lengths, &mut results)?;
     }
     let firsts = UInt32Array::from(firsts);
     let mut arrays = vec![take(&keys.items.values, &firsts)?];
@@ -110,6 +155,8 @@ struct Found {
     firsts: Vec<u32>,
     groups: Vec<Vec<Vec<usize>>>,
     lengths: Vec<usize>,
+    /// The keys that count, if not all do.
+    kept: Option<HashSet<Vec<u8>>>,
 }
 
 impl Found {
@@ -127,6 +174,9 @@ impl Found {
                 return Err(wrong(call.name, "keys and values are not as many"));
             }
             for (index, key) in range.enumerate() {
+                if self.kept.as_ref().is_some_and(|kept| !kept.contains(compared.get(key))) {
+                    continue;
+                }
                 let entry = of_row
                     .entry(compared.get(key))
                     .or_insert_with(|| (key, vec![Vec::new(); values.len()]));
@@ -148,13 +198,12 @@ impl Found {
 
 /// Leaves out keys all of whose sums are 0, as ClickHouse does.
 fn without_zeros(
-    absent: &[Option<Vec<bool>>],
+    (absent, sums): (&[Option<Vec<bool>>], &[ArrayRef]),
     firsts: &mut Vec<u32>,
     lengths: &mut [usize],
-    sums: &mut [ArrayRef],
+    results: &mut [ArrayRef],
 ) -> Result<(), FunctionError> {
-    let floats =
-        sums.iter().map(|sums| tambour_function::cast(sums, &arrow_schema::DataType::Float64));
+    let floats = sums.iter().map(|sums| cast(sums, &arrow_schema::DataType::Float64));
     let floats = floats.collect::<Result<Vec<_>, _>>()?;
     let is_zero = |at: usize| {
         floats.iter().zip(absent).all(|(sums, absent)| {
@@ -174,8 +223,8 @@ fn without_zeros(
     }
     *firsts = kept.iter().map(|at| firsts[*at as usize]).collect();
     let kept = UInt32Array::from(kept);
-    for sums in sums {
-        *sums = take(sums, &kept)?;
+    for result in results {
+        *result = take(result, &kept)?;
     }
     Ok(())
 }

@@ -2,8 +2,9 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float64Type};
-use arrow_array::{Array, ArrayRef, Float64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array};
 use arrow_schema::DataType as ArrowType;
+use arrow_select::nullif::nullif;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tambour_function::kit::{
@@ -33,15 +34,15 @@ pub(crate) const FUNCTIONS: &[Function] = &[
         }
         paired(c, rank_correlation)
     }),
-    Function::new("reduceQuantileExactLow", level_type, |c| {
+    Function::new("reduceQuantileExactLow", exact_level_type, |c| {
         quantile(c, |n, level| {
             if is_half(level) { n.saturating_sub(1) / 2 } else { (level * n as f64) as usize }
         })
     }),
-    Function::new("reduceQuantileExactHigh", level_type, |c| {
+    Function::new("reduceQuantileExactHigh", exact_level_type, |c| {
         quantile(c, |n, level| (level * n as f64) as usize)
     }),
-    Function::new("reduceQuantileExactWeighted", weighted_type, weighted),
+    Function::new("reduceQuantileExactWeighted", exact_weighted_type, weighted),
     Function::new(
         "reduceQuantileTiming",
         |n, s| level_type(n, s).map(|_| DataType::Float32),
@@ -66,6 +67,25 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceQuantileExactInclusive", float_level_type, |c| {
         interpolated(c, |n, level| level * (n - 1.0) + 1.0)
     }),
+    Function::new(
+        "reduceQuantile",
+        |n, s| {
+            let is_nullable = item_of(type_at(s, 0)).is_nullable();
+            let found = float_level_type(n, s)?;
+            Ok(if is_nullable { found.made_nullable() } else { found })
+        },
+        |c| {
+            let found = between(c)?;
+            let are_none: BooleanArray =
+                found.as_primitive::<Float64Type>().iter().map(|it| it.map(f64::is_nan)).collect();
+            let is_nullable = item_of(&c.operand(0)?.data_type).is_nullable();
+            if !is_nullable {
+                return Ok(found);
+            }
+            nullif(&found, &are_none).map_err(FunctionError::arrow("leave out no items"))
+        },
+    ),
+    Function::new("reduceQuantileOrNan", float_level_type, between),
     Function::new("reduceGroupArrayMovingSum", moving_type, |c| moving(c, false)),
     Function::new(
         "reduceGroupArrayMovingAvg",
@@ -297,6 +317,18 @@ fn level_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionE
     Ok(bare(&plain_item(item)).clone())
 }
 
+/// Decimals are compared as they are, and stay what they are.
+fn is_exact(item: &DataType) -> bool {
+    matches!(bare(item), DataType::Decimal { precision: ..=38, .. })
+}
+
+fn exact_level_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    match item_of(type_at(s, 0)) {
+        item if is_exact(item) && s.len() == 2 => Ok(bare(&plain_item(item)).clone()),
+        _ => level_type(name, s),
+    }
+}
+
 fn float_level_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     numbers_type(name, s.get(..1).unwrap_or_default())?;
     level_type(name, s).map(|_| DataType::Float64)
@@ -372,6 +404,20 @@ fn weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, Functi
             Ok(bare(&plain_item(&elements[0].1)).clone())
         }
         _ => Err(wrong(name, "it takes numbers, dates or times, and their weights")),
+    }
+}
+
+fn exact_weighted_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    match item_of(type_at(s, 0)) {
+        DataType::Tuple(elements)
+            if s.len() == 2
+                && elements.len() == 2
+                && is_exact(&elements[0].1)
+                && integer(bare(&elements[1].1)).is_some() =>
+        {
+            Ok(bare(&plain_item(&elements[0].1)).clone())
+        }
+        _ => weighted_type(name, s),
     }
 }
 
@@ -452,6 +498,24 @@ fn interpolated(call: &Call, place: impl Fn(f64, f64) -> f64) -> Result<ArrayRef
             return value(sorted.len().saturating_sub(1));
         }
         value(below - 1) + (place - below as f64) * (value(below) - value(below - 1))
+    })
+}
+
+/// What lies between the two values next to the level.
+fn between(call: &Call) -> Result<ArrayRef, FunctionError> {
+    let (lists, level) = (call.lists(0)?, call.floats(1)?.get(0));
+    let items = as_floats(&lists)?;
+    call.make_floats(|row| {
+        let sorted = sorted(&lists, &items, row);
+        let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+        let place = (level * last as f64).clamp(0.0, last as f64);
+        let below = place as usize;
+        let value = |at: usize| items.value(sorted[at]);
+        if below == last {
+            return value(below);
+        }
+        // In this way the last digits are the same.
+        value(below) * ((below + 1) as f64 - place) + value(below + 1) * (place - below as f64)
     })
 }
 

@@ -11,10 +11,10 @@ use arrow_schema::{DataType as ArrowType, TimeUnit};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tambour_function::kit::{
-    Call, Kind, Lists, Picks, array_of, integer, is_moment, item_of, key_items, list_array,
-    one_each, plain_item, takes, total, type_at, wide_integers, wrong,
+    Call, Comparable, Kind, Lists, Picks, array_of, as_list, integer, is_moment, item_of,
+    key_items, list_array, one_each, plain_item, takes, total, type_at, wide_integers, wrong,
 };
-use tambour_function::{Function, FunctionError, Signature, bare, cast};
+use tambour_function::{Function, FunctionError, Operand, Signature, bare, cast};
 use tambour_part::types::DataType;
 
 /// Places below this one can be filled, as in ClickHouse.
@@ -26,6 +26,8 @@ const FIRST_DAY: i32 = -25_567;
 pub(crate) const FUNCTIONS: &[Function] = &[
     Function::new("reduceGroupArrayInsertAt", placed_type, placed),
     Function::new("reduceGroupUniqArray", limited_type, unique),
+    Function::new("reduceArgMin", beside_type, |c| beside(c, true)),
+    Function::new("reduceArgMax", beside_type, |c| beside(c, false)),
     Function::new("reduceDeltaSumTimestamp", delta_type, delta_sum),
     Function::new("reduceGini", numbers_type, gini),
     Function::new("reduceStudentTTestOneSample", one_sample_type, one_sample),
@@ -47,7 +49,7 @@ fn placed_type(name: &'static str, s: &[Signature]) -> Result<DataType, Function
     let (value, place) = two_elements(name, s)?;
     // Numbers that are written out have a sign here.
     match bare(value) {
-        nested @ (DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_)) => {
+        nested @ (DataType::Map(..) | DataType::Tuple(_)) => {
             return Err(wrong(name, format!("it does not take {nested}")));
         }
         DataType::Enum8(_) | DataType::Enum16(_) if s.len() > 1 => {
@@ -71,7 +73,14 @@ fn columns(call: &Call, lists: &Lists) -> Result<(ArrayRef, ArrayRef), FunctionE
 
 /// A default in the form of the values: a number is seconds where these are times.
 fn default_of(default: &ArrayRef, wanted: &ArrowType) -> Result<ArrayRef, FunctionError> {
-    let ArrowType::Timestamp(unit, _) = wanted else { return cast(default, wanted) };
+    let ArrowType::Timestamp(unit, _) = wanted else {
+        let made = cast(default, wanted)?;
+        let has_null = as_list(&made).is_some_and(|list| list.values().null_count() > 0);
+        if has_null {
+            return Err(wrong("groupArrayInsertAt", "the default does not fit the values"));
+        }
+        return Ok(made);
+    };
     if !default.data_type().is_integer() {
         return cast(default, wanted);
     }
@@ -134,11 +143,11 @@ fn placed(call: &Call) -> Result<ArrayRef, FunctionError> {
 fn limited_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
     takes(name, s, &[Kind::Array, Kind::ConstInteger], &[])?;
     match bare(item_of(type_at(s, 0))) {
-        nested @ (DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_)) => {
+        nested @ (DataType::Map(..) | DataType::Tuple(_)) => {
             return Err(wrong(name, format!("it does not take {nested} and a number")));
         }
         // ClickHouse forgets the zone here.
-        time @ (DataType::DateTime { .. } | DataType::DateTime64 { .. })
+        time @ (DataType::DateTime { .. } | DataType::DateTime64 { .. } | DataType::Array(_))
             if time.to_string().contains('/') =>
         {
             return Err(wrong(name, format!("it does not take {time} and a number")));
@@ -162,6 +171,40 @@ fn unique(call: &Call) -> Result<ArrayRef, FunctionError> {
         picks.row(there.filter(|at| seen.insert(items.get(*at))).take(most));
     }
     picks.arrays(&lists, item_of(call.result))
+}
+
+fn beside_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {
+    takes(name, s, &[Kind::Array], &[])?;
+    let (value, key) = two_elements(name, s)?;
+    match bare(key) {
+        nested @ (DataType::Array(_) | DataType::Map(..) | DataType::Tuple(_)) => {
+            Err(wrong(name, format!("it does not look for the least or greatest {nested}")))
+        }
+        _ => Ok(bare(&plain_item(value)).clone()),
+    }
+}
+
+/// The value beside the first of the least or greatest keys; a NaN is one if there is nothing else.
+fn beside(call: &Call, is_least: bool) -> Result<ArrayRef, FunctionError> {
+    let lists = call.lists(0)?;
+    let (values, keys) = columns(call, &lists)?;
+    let (_, key) = match &lists.items.data_type {
+        DataType::Tuple(elements) if elements.len() == 2 => (&elements[0].1, &elements[1].1),
+        _ => return Err(wrong(call.name, "it takes pairs")),
+    };
+    let numbers = keys.data_type().is_floating().then(|| floats(&keys)).transpose()?;
+    let is_nan = |at: usize| numbers.as_ref().is_some_and(|it| it.value(at).is_nan());
+    let compared =
+        Comparable::one(&Operand { data_type: key.clone(), values: keys, is_constant: false })?;
+    let is_better = |at: usize, best: usize| match (is_nan(at), is_nan(best)) {
+        (false, false) if is_least => compared.get(at) < compared.get(best),
+        (false, false) => compared.get(at) > compared.get(best),
+        (at, best) => best && !at,
+    };
+    let of_row = |row: usize| {
+        lists.range(row).reduce(|best, at| if is_better(at, best) { at } else { best })
+    };
+    one_each(&values, (0..call.rows).map(of_row).collect())
 }
 
 fn delta_type(name: &'static str, s: &[Signature]) -> Result<DataType, FunctionError> {

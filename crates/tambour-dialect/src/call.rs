@@ -2,8 +2,8 @@
 
 use super::rewrite::condition_of;
 use super::{
-    aggregate, clock, combinator, gathered, intervals, lambda, meant, moved, operator, pattern,
-    refused, retype, sets, tuples, windows,
+    aggregate, clock, combinator, gathered, intervals, lambda, meant, moved, narrow, operator,
+    pattern, refused, retype, sets, tuples, windows,
 };
 use crate::DialectError;
 use crate::names;
@@ -382,6 +382,7 @@ fn rewrite_function(function: &mut Function) -> Result<Option<Expr>, DialectErro
             "those here are quantile, quantiles and their like",
         ));
     }
+    narrow::arrays(function, &written);
     meant::check_hash(function, &written)?;
     if lambda::rewrite(function, &written)? || rewrite_plain(function, &written) {
         return Ok(None);

@@ -22,11 +22,18 @@ const OF_ARRAYS: &[(&str, &str)] = &[
     ("uniq", "arrayUniq"),
     ("uniqExact", "arrayUniq"),
     ("groupUniqArray", "arrayDistinct"),
+    ("sumWithOverflow", "reduceSumWithOverflow"),
 ];
 
 /// Names of their own for `-Map` of arrays.
-const MAPPED: &[(&str, &str)] =
-    &[("sumMappedArrays", "sum"), ("minMappedArrays", "min"), ("maxMappedArrays", "max")];
+const MAPPED: &[(&str, &str)] = &[
+    ("sumMappedArrays", "sum"),
+    ("minMappedArrays", "min"),
+    ("maxMappedArrays", "max"),
+    ("sumMapWithOverflow", "sumWithOverflow"),
+    ("sumMapFiltered", "sum"),
+    ("sumMapFilteredWithOverflow", "sumWithOverflow"),
+];
 
 /// The names of their own.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -62,8 +69,10 @@ pub(super) fn rewrite(
             let inner = gathered(function, written)?;
             Ok(Some(Expr::Function(call("reduceConcat", vec![inner]))))
         }
+        "Array" if let Some(reduced) = of_items(function, base, written)? => Ok(Some(reduced)),
         "Array" | "ForEach" | "Map" => {
             let reducer = reducer(base, written)?;
+            let kept = kept_keys(function, written)?;
             let inner = gathered(function, written)?;
             let (kernel, inner) = match combinator {
                 // Without rows the list is empty.
@@ -71,8 +80,10 @@ pub(super) fn rewrite(
                 "Map" => ("reduceMap", inner),
                 _ => ("reduceForEach", inner),
             };
-            let reduced =
-                |reducer| Expr::Function(call(kernel, vec![inner.clone(), text(reducer)]));
+            let reduced = |reducer| {
+                let all = [inner.clone(), text(reducer)].into_iter().chain(kept.clone());
+                Expr::Function(call(kernel, all.collect()))
+            };
             if (base, combinator) == ("avg", "Array") {
                 // The average of no items is a NaN; that of an empty array is 0.
                 let (left, right) = (reduced("arraySum"), reduced("length"));
@@ -84,6 +95,45 @@ pub(super) fn rewrite(
         }
         _ => or_default(function, base, written).map(Some),
     }
+}
+
+/// The keys of `sumMapFiltered([1, 2])(keys, values)`.
+fn kept_keys(function: &mut Function, written: &str) -> Result<Option<Expr>, DialectError> {
+    if !written.starts_with("sumMapFiltered") {
+        return Ok(None);
+    }
+    let [kept] = <[Expr; 1]>::try_from(super::gathered::parameters(function))
+        .map_err(|_| refused(written, "it takes one array of keys as its parameter"))?;
+    function.parameters = FunctionArguments::None;
+    Ok(Some(kept))
+}
+
+/// The items of all arrays, those of several side by side, reduced as an aggregate reduces the values of a group.
+fn of_items(
+    function: &mut Function,
+    base: &str,
+    written: &str,
+) -> Result<Option<Expr>, DialectError> {
+    let list = arguments(function).unwrap_or_default();
+    let count = list.len();
+    let Some((reducer, default)) = super::gathered::of_items(base, count) else {
+        set_arguments(function, list);
+        return Ok(None);
+    };
+    let zipped = |list| vec![Expr::Function(call("arrayZip", list))];
+    set_arguments(function, if count > 1 { zipped(list) } else { list });
+    let mut parameters = super::gathered::parameters(function);
+    function.parameters = FunctionArguments::None;
+    if parameters.is_empty() {
+        let number = |text: &str| Expr::value(Value::Number(text.to_owned(), false));
+        parameters.extend(default.map(number));
+    }
+    let one = |name, inner| Expr::Function(call(name, vec![inner]));
+    let items = one("reduceConcat", one("assumeNotNull", gathered(function, written)?));
+    let items = if count > 1 { one("reduceFull", items) } else { items };
+    let all = std::iter::once(items).chain(parameters).collect();
+    let reduced = Expr::Function(call(reducer, all));
+    Ok(Some(if reducer == "arrayUniq" { one("toUInt64", reduced) } else { reduced }))
 }
 
 fn reducer(base: &str, written: &str) -> Result<&'static str, DialectError> {
@@ -99,7 +149,7 @@ fn gathered(function: &mut Function, written: &str) -> Result<Expr, DialectError
         return Err(refused(format!("{written} with parameters"), "it takes none here"));
     }
     let mut list = arguments(function).unwrap_or_default();
-    let is_mapped = written.ends_with("Map") || written.ends_with("MappedArrays");
+    let is_mapped = written.ends_with("Map") || MAPPED.iter().any(|(name, _)| *name == written);
     if list.len() > 1 && is_mapped {
         // Keys and values beside each other: an array of keys, and arrays of values.
         list = vec![Expr::Function(call("struct", list))];

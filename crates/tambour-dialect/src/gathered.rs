@@ -3,7 +3,7 @@
 //! engine.
 
 use super::aggregate::{add_filter, never_null, not_null};
-use super::call::{arguments, call, choice, name};
+use super::call::{arguments, call, choice, name, set_arguments};
 use super::combinator::{mark_of, marked, tuple_of};
 use super::refused;
 use crate::DialectError;
@@ -140,7 +140,54 @@ const OF_ARRAYS: &[Gathered] = &[
     one("skewSamp", "reduceSkewSamp", None),
     one("kurtPop", "reduceKurtPop", None),
     one("kurtSamp", "reduceKurtSamp", None),
+    two("argMin", "reduceArgMin"),
+    two("argMax", "reduceArgMax"),
+    one("quantile", "reduceQuantile", Some("0.5")),
+    one("median", "reduceQuantile", Some("0.5")),
 ];
+
+/// `uniqUpTo` of several arguments.
+const SEVERAL: Gathered = Gathered {
+    name: "uniqUpTo",
+    reduced_by: "reduceUniqUpTo",
+    arguments: 2..=32,
+    parameter: Some("5"),
+};
+
+/// Aggregates that -Array makes of the items of all arrays, besides those that the combinators know.
+const OF_ITEMS: &[&str] = &[
+    "argMin",
+    "argMax",
+    "quantile",
+    "median",
+    "uniqUpTo",
+    "entropy",
+    "sumKahan",
+    "avgWeighted",
+    "anyHeavy",
+    "groupBitmap",
+    "groupArraySorted",
+    "groupArrayMovingSum",
+    "groupArrayMovingAvg",
+    "quantileExactLow",
+    "quantileExactHigh",
+    "quantileExactWeighted",
+    "quantileTiming",
+    "skewPop",
+    "skewSamp",
+    "kurtPop",
+    "kurtSamp",
+];
+
+/// What reduces an array of the items of that many arrays, and its first parameter if none is written.
+pub(super) fn of_items(base: &str, arrays: usize) -> Option<(&'static str, Option<&'static str>)> {
+    if matches!(base, "uniq" | "uniqExact") && arrays > 1 {
+        return Some(("arrayUniq", None));
+    }
+    let all = ALL.iter().chain(OF_ARRAYS).chain([&SEVERAL]);
+    let found = all.filter(|it| it.name == base && it.arguments.contains(&arrays)).next()?;
+    OF_ITEMS.contains(&base).then_some((found.reduced_by, found.parameter))
+}
 
 fn find(written: &str) -> Option<&'static Gathered> {
     ALL.iter().find(|gathered| gathered.name == written)
@@ -191,7 +238,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static &'static str> {
     ALL.iter().map(|gathered| &gathered.name)
 }
 
-fn parameters(function: &Function) -> Vec<Expr> {
+pub(super) fn parameters(function: &Function) -> Vec<Expr> {
     let FunctionArguments::List(list) = &function.parameters else { return Vec::new() };
     list.args
         .iter()
@@ -235,7 +282,11 @@ pub(super) fn rewrite(
     let mut of_call = parameters(function);
     let quantiles = written.strip_prefix("quantiles").filter(|rest| !rest.is_empty());
     let single = quantiles.map(|rest| format!("quantile{rest}"));
+    let all = arguments(function).unwrap_or_default();
+    let count = all.len();
+    set_arguments(function, all);
     let gathered = match find(single.as_deref().unwrap_or(written)) {
+        Some(found) if found.name == SEVERAL.name && count > 1 => &SEVERAL,
         Some(found) => found,
         None if written == "groupArray" && !of_call.is_empty() => &FIRST,
         None if written == "groupUniqArray" && !of_call.is_empty() => &UNIQUE,
@@ -343,7 +394,9 @@ pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, DialectErr
         }
         return Ok(Some(Expr::Function(call(plain, arrays))));
     }
-    let Some(found) = find(aggregate) else {
+    // `quantiles` of several levels are as many quantiles.
+    let single = aggregate.strip_prefix("quantiles").map(|rest| format!("quantile{rest}"));
+    let Some(found) = find(single.as_deref().unwrap_or(aggregate)) else {
         let reason = format!("the aggregate {aggregate} is not one that reduces arrays here");
         return Err(wrong(&reason));
     };
@@ -360,8 +413,23 @@ pub(super) fn reduce(function: &mut Function) -> Result<Option<Expr>, DialectErr
         (true, Some(default)) => vec![Expr::value(Value::Number(default.to_owned(), false))],
         _ => parameters,
     };
-    let all = std::iter::once(reduced).chain(parameters).collect();
-    Ok(Some(Expr::Function(call(found.reduced_by, all))))
+    Ok(Some(called(found, single.is_some(), &reduced, parameters)))
+}
+
+/// The call that reduces an array; of several levels an array of as many calls.
+fn called(found: &Gathered, is_several: bool, array: &Expr, parameters: Vec<Expr>) -> Expr {
+    // An array of quantiles has no NULL.
+    let is_in_array = is_several && found.reduced_by == "reduceQuantile";
+    let name = if is_in_array { "reduceQuantileOrNan" } else { found.reduced_by };
+    let reduce = |parameters: Vec<Expr>| {
+        let all = std::iter::once(array.clone()).chain(parameters).collect();
+        Expr::Function(call(name, all))
+    };
+    if is_several {
+        let each = parameters.into_iter().map(|level| reduce(vec![level])).collect();
+        return Expr::Function(call("make_array", each));
+    }
+    reduce(parameters)
 }
 
 /// Functions of arrays that are aggregates of their items, and whether they take several arrays.

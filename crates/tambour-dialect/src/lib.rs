@@ -43,6 +43,7 @@ mod mismatch;
 mod moved;
 pub mod names;
 mod naming;
+mod narrow;
 mod operator;
 mod original;
 mod outermost;

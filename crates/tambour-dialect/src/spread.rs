@@ -153,7 +153,7 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
     let count = renamed(if is_of_two { "regr_count" } else { "count" });
     let number = |text: &str| Expr::value(Value::Number(text.to_owned(), false));
     let condition = Expr::BinaryOp {
-        left: Box::new(count),
+        left: Box::new(count.clone()),
         op: BinaryOperator::Eq,
         right: Box::new(number("1")),
     };
@@ -162,5 +162,12 @@ pub(super) fn rewrite(function: &Function, written: &str) -> Option<Expr> {
         op: BinaryOperator::Divide,
         right: Box::new(zero()),
     };
-    Some(choice(condition, Expr::Nested(Box::new(infinite)), value))
+    let value = choice(condition, Expr::Nested(Box::new(infinite)), value);
+    // Of no rows they are what their witness is, NULL or infinite.
+    let condition = Expr::BinaryOp {
+        left: Box::new(count),
+        op: BinaryOperator::Eq,
+        right: Box::new(number("0")),
+    };
+    Some(choice(condition, renamed(witness), value))
 }

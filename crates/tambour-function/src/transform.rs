@@ -51,7 +51,10 @@ fn compared(
     item: &DataType,
 ) -> Result<DataType, FunctionError> {
     match (value, item) {
-        (DataType::UInt64, DataType::Int64) => Ok(DataType::UInt64),
+        (
+            DataType::UInt64,
+            DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64,
+        ) => Ok(DataType::UInt64),
         // The zeros at its end count there.
         (DataType::FixedString(_), _) => {
             Err(wrong(name, "it does not take a FixedString: convert it by toString"))
@@ -79,6 +82,8 @@ fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {
         Ok(Operand { data_type: compared_as.clone(), values, is_constant: false })
     };
     let (left, right) = (side(&values)?, side(&from.items)?);
+    // Items that are none of the type of the values are NULL, and not the NULL among those.
+    let are_none = right.values.clone();
     // Not -0 is 0 there.
     let compared = Comparable::of_keys(&[&left, &right])?;
     let [left, right] = compared.as_slice() else {
@@ -89,7 +94,8 @@ fn transform(call: &Call) -> Result<ArrayRef, FunctionError> {
     let others = widened(&operand(if call.operands.len() > 3 { 3 } else { 0 })?.values, result)?;
     let places: Vec<(usize, usize)> = (0..call.rows)
         .map(|row| {
-            let found = from.range(row).find(|at| right.get(*at) == left.get(row));
+            let is_same = |at: &usize| !are_none.is_null(*at) && right.get(*at) == left.get(row);
+            let found = from.range(row).find(is_same);
             found.map_or((1, row), |at| (0, to.range(row).start + at - from.range(row).start))
         })
         .collect();

@@ -263,6 +263,12 @@ fn of_no_value(
         ("quantileExact" | super::quantile::BETWEEN, data_type) if !data_type.is_floating() => {
             Value::of(field).map(Some)
         }
+        // It counts, and is never NULL.
+        ("regr_count", _) => Ok(None),
+        // Those whose names end with Stable there.
+        ("var_pop" | "stddev_pop" | "covar_pop", ArrowType::Float64) => {
+            plain(ScalarValue::Float64(Some(f64::INFINITY)))
+        }
         (_, ArrowType::Float64) => plain(ScalarValue::Float64(Some(f64::NAN))),
         (_, ArrowType::Float32) => plain(ScalarValue::Float32(Some(f32::NAN))),
         (other, _) => plan_err!(
@@ -380,7 +386,7 @@ impl ScalarUDFImpl for DefaultOfType {
         // A constant that was worked out says no more whether its type has NULLs.
         let only = &only.as_ref().clone().with_nullable(args.return_field.is_nullable());
         // The first date of the narrow calendar; elsewhere a date that is not there is 1970-01-01.
-        if bare_type(only) == Some(tambour_part::types::DataType::Date32) && !only.is_nullable() {
+        if bare_type(only) == Some(DataType::Date32) && !only.is_nullable() {
             return Ok(ColumnarValue::Scalar(ScalarValue::Date32(Some(-25_567))));
         }
         Ok(ColumnarValue::Scalar(default::scalar(only)?))

@@ -60,6 +60,12 @@ impl Wrapped {
 }
 
 impl Wrapped {
+    /// True if the array is a NULL that is written out, which no array is: what is made of it is NULL.
+    fn is_of_no_array(&self, fields: &[FieldRef]) -> bool {
+        const OF_ARRAYS: &[&str] = &["arraySlice", "arrayPushBack", "arrayPushFront"];
+        let is_null = fields.first().is_some_and(|first| first.data_type().is_null());
+        is_null && OF_ARRAYS.contains(&self.name())
+    }
     /// `CAST(NULL, 'Nullable(T)')`.
     fn of_bare_null(&self, constants: &[Option<&ScalarValue>]) -> Result<FieldRef> {
         let name = constants.get(1).copied().flatten().and_then(super::literal::text);
@@ -310,6 +316,9 @@ impl ScalarUDFImpl for Wrapped {
         if has_null && self.name() == "CAST" {
             return self.of_bare_null(args.scalar_arguments);
         }
+        if self.is_of_no_array(args.arg_fields) {
+            return Ok(Arc::new(self.of_null(args.arg_fields)));
+        }
         let arg_fields = &typed_nulls(args.arg_fields);
         let arguments: Vec<Signature> = arg_fields
             .iter()
@@ -359,7 +368,7 @@ impl ScalarUDFImpl for Wrapped {
             let null = ScalarValue::try_from(args.return_field.data_type())?;
             return Ok(ColumnarValue::Scalar(null));
         }
-        if has_null && self.name() == "CAST" {
+        if has_null && self.name() == "CAST" || self.is_of_no_array(&args.arg_fields) {
             let null = ScalarValue::try_from(args.return_field.data_type())?;
             return Ok(ColumnarValue::Scalar(null));
         }
