@@ -118,3 +118,14 @@ def test_import_finds_what_a_query_asks_for(tambour, tmp_path, text):
     tambour.run("import", tmp_path / "t.csv", "--into", tmp_path / "t", "--create", create)
     asked = f"SELECT count() FROM t WHERE t = toDateTime64('{text}', 0, 'Europe/Berlin')"
     assert tambour.rows(tmp_path / "t", asked) == ["1"]
+
+
+MOVED = [("Europe/Moscow", "2010-03-27"), ("Europe/Moscow", "2010-10-30"), ("Europe/Berlin", "2020-03-28"), ("Europe/Berlin", "2020-10-24"), ("Australia/Lord_Howe", "2020-10-03"), ("Australia/Lord_Howe", "2020-04-04"), ("America/New_York", "2021-03-13"), ("Asia/Tehran", "2020-03-20"), ("America/Sao_Paulo", "2017-10-14"), ("Asia/Kathmandu", "1985-12-31"), ("Africa/Cairo", "2023-04-27")]
+
+
+def test_hours_begin_where_clickhouse_begins_them_when_clocks_are_moved(server, tambour):
+    for zone, day in MOVED:
+        moments = f"(SELECT toDateTime('{day} 00:00:00', '{zone}') + 900 * number AS t FROM numbers(250))"
+        for hours in [1, 2, 3, 5, 7, 12, 24, 36]:
+            query = f"SELECT groupArray(toString(toStartOfInterval(t, INTERVAL {hours} HOUR))) FROM {moments}"
+            assert tambour.run("sql", query) == server.run(query), (zone, day, hours)

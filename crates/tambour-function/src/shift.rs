@@ -422,8 +422,13 @@ fn start(call: &Call) -> Result<ArrayRef, FunctionError> {
         Unit::Hour => {
             let length = count.saturating_mul(3_600);
             let of_instant = |it: i64| {
-                let time = clock.time(it);
-                within(zone.instant(clock.day(it), time - time.rem_euclid(length)))
+                // A single hour is rounded as `toStartOfHour` does.
+                let start = if count == 1 && !is_date {
+                    clock.round_down(it, length)
+                } else {
+                    start_of_hours(&clock, &zone, it, length)
+                };
+                within(start)
             };
             from_ticks(seconds.unary(of_instant), call.result)
         }
@@ -439,6 +444,29 @@ fn start(call: &Call) -> Result<ArrayRef, FunctionError> {
             Ok(Arc::new(seconds.unary::<_, Date32Type>(day)))
         }
     })
+}
+
+/// The start of several hours, counted from midnight by the local clock. Where no clock shows it, it is the moment at which the
+/// clock was moved.
+fn start_of_hours(clock: &impl Clock, zone: &Zone, instant: i64, length: i64) -> i64 {
+    let (day, time) = (clock.day(instant), clock.time(instant));
+    let start = time - time.rem_euclid(length);
+    let midnight = clock.start(day);
+    let made = zone.instant(day, start).max(midnight);
+    let distance = |it: i64| clock.time(it) - it;
+    if clock.time(made) == start || made == midnight || distance(midnight) == distance(instant) {
+        return made;
+    }
+    let (mut before, mut after) = (midnight, instant);
+    while after - before > 1 {
+        let middle = before + (after - before) / 2;
+        if distance(middle) == distance(midnight) {
+            before = middle;
+        } else {
+            after = middle;
+        }
+    }
+    after
 }
 
 #[cfg(test)]
