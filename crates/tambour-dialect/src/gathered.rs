@@ -184,8 +184,8 @@ pub(super) fn of_items(base: &str, arrays: usize) -> Option<(&'static str, Optio
     if matches!(base, "uniq" | "uniqExact") && arrays > 1 {
         return Some(("arrayUniq", None));
     }
-    let all = ALL.iter().chain(OF_ARRAYS).chain([&SEVERAL]);
-    let found = all.filter(|it| it.name == base && it.arguments.contains(&arrays)).next()?;
+    let mut all = ALL.iter().chain(OF_ARRAYS).chain([&SEVERAL]);
+    let found = all.find(|it| it.name == base && it.arguments.contains(&arrays))?;
     OF_ITEMS.contains(&base).then_some((found.reduced_by, found.parameter))
 }
 

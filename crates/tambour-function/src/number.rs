@@ -67,7 +67,7 @@ fn round(call: &Call) -> Result<ArrayRef, FunctionError> {
             }))
         }
         DataType::Decimal { precision, scale } => {
-            decimals(&values, (*precision, i64::from(*scale) - i64::from(digits)), Way::HalfAway)?
+            decimals(&values, (*precision, i64::from(*scale) - i64::from(digits)), Way::HalfAway)
         }
         _ if digits >= 0 => values,
         _ => {

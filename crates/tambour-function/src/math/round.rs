@@ -211,31 +211,24 @@ pub(in super::super) fn decimals(
     values: &ArrayRef,
     (precision, dropped): (u8, i64),
     way: Way,
-) -> Result<ArrayRef, FunctionError> {
+) -> ArrayRef {
     if dropped <= 0 {
-        return Ok(values.clone());
+        return values.clone();
     }
     // ClickHouse has no room for greater powers of ten.
     let is_past = dropped > most_digits(precision);
-    let rounded: ArrayRef = match values.as_primitive_opt::<Decimal128Type>() {
-        Some(numbers) => {
-            let unit = power(dropped);
-            let rounded: PrimitiveArray<Decimal128Type> =
-                numbers.unary(|number| if is_past { 0 } else { of_integer(number, unit, way) });
-            Arc::new(rounded.with_data_type(values.data_type().clone()))
-        }
-        None => {
-            let Some(numbers) = values.as_primitive_opt::<Decimal256Type>() else {
-                return Ok(values.clone());
-            };
-            let ten = i256::from_i128(10);
-            let unit = (0..dropped.min(MOST_DIGITS)).fold(i256::ONE, |it, _| it.wrapping_mul(ten));
-            let round = |number| if is_past { i256::ZERO } else { of_widest(number, unit, way) };
-            let rounded: PrimitiveArray<Decimal256Type> = numbers.unary(round);
-            Arc::new(rounded.with_data_type(values.data_type().clone()))
-        }
-    };
-    Ok(rounded)
+    if let Some(numbers) = values.as_primitive_opt::<Decimal128Type>() {
+        let unit = power(dropped);
+        let rounded: PrimitiveArray<Decimal128Type> =
+            numbers.unary(|number| if is_past { 0 } else { of_integer(number, unit, way) });
+        return Arc::new(rounded.with_data_type(values.data_type().clone()));
+    }
+    let Some(numbers) = values.as_primitive_opt::<Decimal256Type>() else { return values.clone() };
+    let ten = i256::from_i128(10);
+    let unit = (0..dropped.min(MOST_DIGITS)).fold(i256::ONE, |it, _| it.wrapping_mul(ten));
+    let round = |number| if is_past { i256::ZERO } else { of_widest(number, unit, way) };
+    let rounded: PrimitiveArray<Decimal256Type> = numbers.unary(round);
+    Arc::new(rounded.with_data_type(values.data_type().clone()))
 }
 
 /// The multiple where what is added on the way leaves the type, and wraps around: of a type without such multiples it is 0.
@@ -317,7 +310,7 @@ fn round(call: &Call, way: Way) -> Result<ArrayRef, FunctionError> {
             })
         }
         DataType::Decimal { precision, scale } => {
-            decimals(&call.values(0)?, (*precision, i64::from(*scale) - digits), way)
+            Ok(decimals(&call.values(0)?, (*precision, i64::from(*scale) - digits), way))
         }
         _ => {
             let (numbers, unit) = (call.integers(0)?, power(digits));
