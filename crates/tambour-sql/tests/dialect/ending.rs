@@ -97,7 +97,7 @@ fn endings_that_cannot_be_are_refused() {
                 "keeps the value",
             ),
             ("SELECT k FROM t ORDER BY k WITH FILL LIMIT 1 BY k", "write one of them"),
-            ("SELECT k FROM t GROUP BY k WITH TOTALS HAVING k > 1", "the groups that are left"),
+            ("SELECT DISTINCT k FROM t GROUP BY k WITH TOTALS", "put the groups in a subquery"),
             ("SELECT * FROM (SELECT k FROM t GROUP BY k WITH TOTALS)", "for the outermost query"),
             ("SELECT * FROM t SAMPLE 1 / 10", "SAMPLE BY"),
             ("SELECT k FROM t SETTINGS nonsense = 1", "the setting nonsense"),
