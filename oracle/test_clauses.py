@@ -344,6 +344,12 @@ def test_an_asterisk_beside_elements(server, tambour):
     statements += [f"SELECT *, x FROM {rows} ARRAY JOIN a AS x", f"SELECT * EXCEPT (k), x FROM {rows} LEFT ARRAY JOIN a AS x", f"SELECT t.*, x FROM {rows} AS t ARRAY JOIN a AS x", f"SELECT * FROM (SELECT *, x + 1 AS y FROM {rows} ARRAY JOIN a AS x)"]
     for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
         assert ours == server.run(statement), statement
+    both = ["SELECT x FROM (SELECT *, x FROM {t} ARRAY JOIN a AS x) WHERE x > 3", "SELECT u.* FROM {t} AS t ARRAY JOIN a AS x JOIN (SELECT 1 AS k, 2 AS x) AS u ON t.k = u.k", "WITH q AS (SELECT z, a, k FROM {t}) SELECT * FROM q ARRAY JOIN a, [7, 8] AS y", "SELECT u.*, e FROM {t} AS t ARRAY JOIN a AS e JOIN (SELECT 1 AS k, 9 AS v) AS u ON t.k = u.k"]
+    for statement, ours in zip(both, run_script(tambour, [], [it.format(t=rows) for it in both])[0]):
+        assert ours == server.run(statement.format(t=rows)), statement
+    # Keys that the engine would take from a side without a row.
+    joined = "SELECT * FROM numbers(3) LEFT JOIN (SELECT toUInt64(1) AS number, 2 AS b) USING number ORDER BY ALL"
+    assert tambour.call("sql", joined).returncode != 0 or tambour.run("sql", joined) == "0\t\\N\n1\t2\n2\t\\N\n"
     # There, the asterisk would have the arrays of a table that has another name then.
     assert b"give the elements another name" in tambour.call("sql", f"SELECT * FROM {rows} ARRAY JOIN a AS a").stderr
 
@@ -390,6 +396,11 @@ def test_totals_of_the_groups_that_are_left(server, tambour):
         where = chance.choice(["", "WHERE n > 4", "WHERE k != 3"])
         by = chance.choice(["k", "1", key])
         statements.append(f"SELECT {key} AS k, sum(n) AS s, count(), uniqExact(n % 3) FROM (SELECT number AS n FROM numbers({chance.randrange(9, 30)})) {where} GROUP BY {by} WITH TOTALS HAVING {chance.choice(conditions)} ORDER BY k NULLS FIRST{chance.choice(['', ' LIMIT 2'])} SETTINGS aggregate_functions_null_for_empty = 0")
-    statements.append("SELECT n % 2 AS a, n % 3 AS b, count() FROM (SELECT number AS n FROM numbers(20)) GROUP BY a, b WITH TOTALS HAVING b > 0 AND count() > 3 ORDER BY a, b")
+    rows = "(SELECT number AS n FROM numbers(20))"
+    statements += [
+        f"SELECT n % 2 AS a, n % 3 AS b, count() FROM {rows} GROUP BY a, b WITH TOTALS HAVING b > 0 AND count() > 3 ORDER BY a, b",
+        f"SELECT if(n % 3 = 0, nan, n % 2) AS k, sum(n) AS s, count() AS c FROM {rows} WHERE n > 3 GROUP BY k WITH TOTALS HAVING c % 2 = 1 ORDER BY s",
+        f"SELECT if(n % 3 = 0, -0.0, if(n % 3 = 1, 0.0, 1.5)) AS k, sum(n) AS s, count() AS c FROM {rows} WHERE n != 7 GROUP BY k WITH TOTALS HAVING c % 2 = 1 ORDER BY s",
+    ]
     for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
         assert ours == server.run(statement), statement

@@ -10,7 +10,8 @@ use crate::walk::{walk, walk_mut};
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, Expr, FunctionArguments, Ident, Join, JoinOperator, ObjectName, Query,
-    Select, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins, Visitor, VisitorMut,
+    Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor,
+    TableWithJoins, Visitor, VisitorMut,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -111,7 +112,7 @@ pub(super) fn order_by(query: &mut Query, catalog: &Catalog) {
 }
 
 /// Makes subqueries of the ARRAY JOINs of a SELECT.
-pub(super) fn from(select: &mut Select, catalog: &Catalog) -> Result<(), DialectError> {
+pub(super) fn from(select: &mut Select, scope: &Scope<'_>) -> Result<(), DialectError> {
     let mut nested = Nested::default();
     let mut at = 0;
     while at < select.from.len() {
@@ -124,14 +125,14 @@ pub(super) fn from(select: &mut Select, catalog: &Catalog) -> Result<(), Dialect
             Some((index, keeps_empty)) => {
                 let is_all =
                     select.projection.iter().any(|it| matches!(it, SelectItem::Wildcard(_)));
-                let named = joined(&mut select.from, at, index, keeps_empty, catalog, &mut nested)?;
-                if let Some(name) = named.shadowed.filter(|_| is_all) {
+                let named = joined(&mut select.from, at, index, keeps_empty, scope, &mut nested)?;
+                if let Some(name) = named.shadowed.as_ref().filter(|_| is_all) {
                     return Err(refused(
-                        format!("* beside elements that are called {name}, as a column is"),
+                        format!("* beside elements named {name}, which is also a column,"),
                         "give the elements another name with AS",
                     ));
                 }
-                leave_out(&mut select.projection, &named.elements);
+                leave_out(&mut select.projection, &named);
             }
             None => at += 1,
         }
@@ -149,17 +150,26 @@ struct Named {
     shadowed: Option<String>,
     /// Those of elements that are not called as their array is: `*` does not stand for them.
     elements: Vec<String>,
+    /// The table whose arrays they are, if it is one.
+    table: Option<String>,
 }
 
-/// Leaves names out of `*`.
-fn leave_out(projection: &mut [SelectItem], names: &[String]) {
-    let ident = |name: &String| Ident::with_quote('"', name.clone());
+/// Leaves names out of `*`, and out of `t.*` of the table whose arrays are joined.
+fn leave_out(projection: &mut [SelectItem], named: &Named) {
+    let is_own = |table: &ObjectName| {
+        let last = table.0.last().and_then(|last| last.as_ident());
+        last.is_some_and(|last| Some(&last.value) == named.table.as_ref())
+    };
     for item in projection {
-        let (SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options)) = item
-        else {
-            continue;
+        let options = match item {
+            SelectItem::Wildcard(options) => options,
+            SelectItem::QualifiedWildcard(
+                SelectItemQualifiedWildcardKind::ObjectName(table),
+                options,
+            ) if is_own(table) => options,
+            _ => continue,
         };
-        let mut names = names.iter().map(ident);
+        let mut names = named.elements.iter().map(|name| Ident::with_quote('"', name.clone()));
         match &mut options.opt_except {
             Some(except) => except.additional_elements.extend(names),
             None => {
@@ -216,7 +226,7 @@ fn joined(
     at: usize,
     index: usize,
     keeps_empty: bool,
-    catalog: &Catalog,
+    scope: &Scope<'_>,
     nested: &mut Nested,
 ) -> Result<Named, DialectError> {
     let mut rest: Vec<Join> = from[at].joins.split_off(index);
@@ -231,6 +241,7 @@ fn joined(
     // Those of one Nested have the same length.
     let is_listed = members.len() > 1;
     let again = members.iter().find_map(named_again);
+    let catalog = scope.catalog;
     let arrays = members.into_iter().map(|it| array(it, catalog)).collect::<Result<Vec<_>, _>>()?;
     let mut arrays: Vec<(Expr, Ident)> =
         arrays.into_iter().flat_map(|array| nested.arrays(array, catalog)).collect();
@@ -243,9 +254,10 @@ fn joined(
     }
     let (columns, table) = match &from[at] {
         table if !table.joins.is_empty() => (None, None),
-        table => (columns_of(&table.relation, catalog), name(&table.relation)),
+        table => (scope.of_relation(&table.relation), name(&table.relation)),
     };
     let shadowed = shadowed(columns.as_deref().unwrap_or_default(), &arrays);
+    let own_name = table.as_ref().map(|table| table.name.value.clone());
     if let Some(table) = table {
         let mut columns = Columns {
             table: table.name,
@@ -261,6 +273,7 @@ fn joined(
     let named = Named {
         shadowed: shadowed.first().cloned().or(again),
         elements: others.map(|(_, own)| own.value.clone()).collect(),
+        table: own_name,
     };
     let below = Below { columns, shadowed };
     over(&mut from[at], arrays, (keeps_empty, is_listed), &below)?;
@@ -287,11 +300,6 @@ struct Below {
     columns: Option<Vec<String>>,
     /// Those of them that elements of other arrays hide.
     shadowed: BTreeSet<String>,
-}
-
-fn columns_of(table: &TableFactor, catalog: &Catalog) -> Option<Vec<String>> {
-    let queries = Catalog::new();
-    Scope { catalog, queries: &queries }.of_relation(table)
 }
 
 /// True for elements that are called as their array is.

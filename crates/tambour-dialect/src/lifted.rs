@@ -63,7 +63,8 @@ fn of_select(
     if select.from.is_empty() {
         select.from = array_join::one_row()?;
     }
-    array_join::from(select, catalog)?;
+    let queries = Catalog::new();
+    array_join::from(select, &Scope { catalog, queries: &queries })?;
     let queries = Catalog::new();
     let tables = naming::Tables::of(select, Some(&Scope { catalog, queries: &queries }));
     let mut names = naming::of_all(&select.projection, &tables);

@@ -97,22 +97,33 @@ fn is_named_so(expr: &Expr, tables: &Tables) -> bool {
     }
 }
 
-/// Numbers names that are there already; [`results`] takes the numbers away again. A column beside `*` is one of those.
+/// The names that an asterisk leaves out; `None` of other results.
+fn left_out(item: &SelectItem) -> Option<BTreeSet<String>> {
+    let SelectItem::Wildcard(options) = item else { return None };
+    let except = options.opt_except.iter().flat_map(|except| {
+        std::iter::once(&except.first_element).chain(&except.additional_elements)
+    });
+    Some(except.map(|name| name.value.clone()).collect())
+}
+
+/// Numbers names that are there already; [`results`] takes the numbers away again. A column beside `*` is one of those, unless
+/// that leaves it out.
 pub(super) fn distinguish(projection: &mut [SelectItem]) {
-    let has_all = projection.iter().any(|item| matches!(item, SelectItem::Wildcard(_)));
+    let left_out: Vec<BTreeSet<String>> = projection.iter().filter_map(left_out).collect();
+    let is_of_all = |name: &String| left_out.iter().any(|names| !names.contains(name));
     // Columns of two tables may have the same name: DataFusion tells them apart by the tables.
     let (mut plain, mut qualified) = (BTreeSet::new(), BTreeSet::new());
     for (number, item) in projection.iter_mut().enumerate() {
         let (name, is_repeated) = match &*item {
             SelectItem::UnnamedExpr(Expr::Identifier(name)) => {
                 let is_new = plain.insert(name.value.clone());
-                (name.value.clone(), has_all || !is_new)
+                (name.value.clone(), is_of_all(&name.value) || !is_new)
             }
             SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
                 let Some(last) = parts.last().map(|part| part.value.clone()) else { continue };
                 let whole: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
                 let is_new = qualified.insert(whole.join("."));
-                let is_repeated = has_all || !is_new || plain.contains(&last);
+                let is_repeated = is_of_all(&last) || !is_new || plain.contains(&last);
                 (last, is_repeated)
             }
             SelectItem::ExprWithAlias { alias, .. } => {

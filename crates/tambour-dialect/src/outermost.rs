@@ -238,10 +238,12 @@ fn of_groups_left(select: &mut Select) -> Result<(), DialectError> {
     Ok(())
 }
 
-/// A key as two values that are equal for two NULLs, too.
+/// A key as two values that are equal where the groups are one: those of two NULLs, and of two NaNs, but not those of the two
+/// zeros.
 fn told_apart(key: &Expr) -> [Expr; 2] {
-    ["isNull", "assumeNotNull"]
-        .map(|name| Expr::Function(call::call(name, vec![Expr::Nested(Box::new(key.clone()))])))
+    let of = |name: &str, value: Expr| Expr::Function(call::call(name, vec![value]));
+    let key = || Expr::Nested(Box::new(key.clone()));
+    [of("isNull", key()), of("toString", of("assumeNotNull", key()))]
 }
 
 /// What a key of GROUP BY stands for: an expression, or the place of a result.

@@ -159,7 +159,7 @@ impl<'a> Rewriter<'a> {
             groups(&mut select.group_by)?;
         }
         lifted::over_one_row(select)?;
-        array_join::from(select, self.catalog)?;
+        array_join::from(select, &self.scope())?;
         joins::check_semi(select)?;
         for join in select.from.iter_mut().flat_map(|table| &mut table.joins) {
             joins::translate(join)?;

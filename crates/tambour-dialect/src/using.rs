@@ -76,13 +76,17 @@ fn translated(
     scope: &Scope<'_>,
 ) -> Option<(Joined, Vec<Option<Expr>>)> {
     in_turn(from);
-    give_names(from);
-    let [table] = from.as_slice() else { return None };
+    let mut named = from.clone();
+    give_names(&mut named);
+    let [table] = named.as_slice() else { return None };
     let is_named = projection.iter().all(is_expandable);
     if table.joins.is_empty() || !is_named || table.joins.iter().any(|join| join.global) {
         return None;
     }
-    joined(table, scope)
+    let joined = joined(table, scope)?;
+    // Where columns are not known, the engine joins as it does: it takes the keys of a side by its name.
+    *from = named;
+    Some(joined)
 }
 
 /// `*` of a join that is not known is the engine's, which does not know hidden columns.
