@@ -68,6 +68,7 @@ impl Rewrite {
             return Err(TableError::part(&path, name)(damage.error));
         }
         check_readable(&path, name, &part)?;
+        self.check_columns(&path, name, &part)?;
         let (hash, rows) = (part.content_hash(), part.rows());
         drop(part);
         compare_rows(&path, name, self.open_detached(name)?, &self.definition)?;
@@ -80,6 +81,16 @@ impl Rewrite {
         }
         self.add_part(&parsed, directory, hash, rows);
         Ok(())
+    }
+
+    /// A part with a column that the table has not is read, but not taken: a later column of that name would have its values.
+    fn check_columns(&self, path: &Path, name: &str, part: &Part) -> Result<(), TableError> {
+        let known = self.definition.plain_columns();
+        let is_known = |it: &Column| known.iter().any(|column| column.name == it.name);
+        let Some(other) = part.stored_columns().find(|it| !is_known(it)) else { return Ok(()) };
+        let (table, part, field) = (path.to_owned(), name.to_owned(), "columns");
+        let (expected, got) = ("no other column".to_owned(), other.name.clone());
+        Err(TableError::PartDiffers { table, part, field, expected, got })
     }
 
     /// Adds the rows of a part of another table, which keeps it.
