@@ -354,14 +354,13 @@ def test_an_asterisk_beside_elements(server, tambour):
     assert b"give the elements another name" in tambour.call("sql", f"SELECT * FROM {rows} ARRAY JOIN a AS a").stderr
 
 
-def test_products_of_tuples(server, tambour):
+def test_arithmetic_of_tuples(server, tambour):
     statements = [
-        "SELECT (1, 2) * (3, 4), (1, 2) + (3, 4), (1, 2) - (3, 4), (1, 2) * 2, 2 * (1, 2), (1, 2) / 2, (5, 7) % 2", "SELECT (NULL, 1) * (1, NULL), (1, 1.0, NULL) / NULL, (1, 2) + NULL, (1, NULL) + (1, 2), (1, NULL) * 2",
-        "SELECT (1.5, 2) * (2, 3), (toDecimal32(1.5, 1), 2) * (2, 3), tuple(1, 2, 3) * tuple(2, 3, 4)", "SELECT (number, number + 1) * (number, 2), (number, number + 5) % 3 FROM numbers(4)",
+        "SELECT (1, 2) + (3, 4), (1, 2) - (3, 4), (1, 2) * 2, 2 * (1, 2), (1, 2) / 2, (5, 7) % 2", "SELECT (1, 1.0, NULL) / NULL, (1, 2) + NULL, (1, NULL) + (1, 2), (1, NULL) * 2",
+        "SELECT tupleMultiply((1, 2), (3, 5)), tupleDivide((6, 4), (2, 2)), (number, number + 5) % 3 FROM numbers(4)",
     ]
     for statement, ours in zip(statements, run_script(tambour, [], statements)[0]):
         assert ours == server.run(statement), statement
-    assert tambour.call("sql", "SELECT (6, 4) / (2, 2)").returncode != 0
 
 
 def test_nested_that_is_one_column(server, tambour):

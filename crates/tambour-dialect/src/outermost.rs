@@ -259,6 +259,12 @@ fn of_key(key: &Expr, projection: &[SelectItem]) -> Option<Expr> {
     }
 }
 
+/// True if the result at a place is a key by its number.
+pub(super) fn has_key_of_place(group_by: &GroupByExpr, place: usize) -> bool {
+    let GroupByExpr::Expressions(keys, _) = group_by else { return false };
+    keys.iter().any(|key| Place::of(key) == Place::Number(place))
+}
+
 /// Writes the result at a place out where it is a key by its number.
 pub(super) fn key_of_place(group_by: &mut GroupByExpr, place: usize, result: &Expr) {
     let GroupByExpr::Expressions(keys, _) = group_by else { return };

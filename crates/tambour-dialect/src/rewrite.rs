@@ -178,9 +178,11 @@ impl<'a> Rewriter<'a> {
         ambiguous::prefer_left(select, self.catalog, &self.queries);
         for (place, item) in select.projection.iter_mut().enumerate() {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
-                let written = expr.clone();
+                // A copy of a long chain takes a deep stack.
+                let key =
+                    outermost::has_key_of_place(&select.group_by, place).then(|| expr.clone());
                 retype::number(expr);
-                if *expr != written {
+                if let Some(written) = key.filter(|written| written != expr) {
                     outermost::key_of_place(&mut select.group_by, place, &written);
                 }
             }

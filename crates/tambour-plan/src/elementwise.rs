@@ -28,7 +28,7 @@ fn tuple(elements: Vec<Expr>) -> Expr {
     datafusion::functions::core::r#struct().call(elements)
 }
 
-/// The sum or difference of tuples, their dot product, or the product or quotient of a tuple and a number.
+/// The sum, difference, product or quotient of tuples, or of a tuple and a number.
 pub(super) fn arithmetic(
     left: &Expr,
     operator: Operator,
@@ -43,10 +43,9 @@ pub(super) fn arithmetic(
     {
         return Ok(Some(lit(ScalarValue::Null)));
     }
-    let is_pair = matches!(sides, (Some(_), Some(_)));
     let of_elements = |left: &Expr, right: &Expr| combined(left, operator, right);
     let made: Vec<Expr> = match sides {
-        (Some(_), Some(_)) if matches!(operator, Operator::Divide | Operator::Modulo) => {
+        (Some(_), Some(_)) if operator == Operator::Modulo => {
             return plan_err!("a tuple cannot be divided by a tuple");
         }
         (Some(a), Some(b)) if a.len() == b.len() => {
@@ -72,13 +71,6 @@ pub(super) fn arithmetic(
         (None, Some(b)) => b.iter().map(|b| of_elements(left, b)).collect::<Result<_>>()?,
         (None, None) => return Ok(None),
     };
-    if operator == Operator::Multiply && is_pair {
-        let mut products = made.into_iter();
-        let Some(first) = products.next() else { return Ok(None) };
-        return products
-            .try_fold(first, |sum, product| combined(&sum, Operator::Plus, &product))
-            .map(Some);
-    }
     Ok(Some(tuple(made)))
 }
 

@@ -239,8 +239,8 @@ mod tests {
             let tables = answer(&session, "SHOW TABLES FROM system").await.unwrap();
             assert_eq!(
                 tables,
-                "codecs\ncolumns\ndata_skipping_indices\ndatabases\ndetached_parts\nfunctions\nmerges\nmutations\nnumbers\none\nparts\n\
-                 parts_columns\nprojection_parts\nprojections\nsettings\ntables\n"
+                "codecs\ncolumns\ndata_skipping_indices\ndatabases\ndetached_parts\nfunctions\nmerges\nmutations\nnumbers\nnumbers_mt\none\nparts\n\
+                 parts_columns\nprojection_parts\nprojections\nsettings\ntables\nzeros\nzeros_mt\n"
             );
             assert!(session.sql("DESCRIBE SHOW TABLES").await.is_err());
             for statement in ["DESCRIBE x", "SHOW CREATE TABLE x", "SHOW COLUMNS FROM x"] {
