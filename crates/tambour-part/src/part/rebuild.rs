@@ -107,7 +107,7 @@ impl Serial {
                 let mut version = [0; 8];
                 reader.read_exact(&mut version)?;
                 if u64::from_le_bytes(version) != DICTIONARY_VERSION {
-                    return Err(reader.corrupt("it is no stream of dictionaries"));
+                    return Err(reader.corrupt("it is not a stream of dictionaries"));
                 }
             }
             let (name, places, last) = (stream.name.clone(), Vec::new(), None);
